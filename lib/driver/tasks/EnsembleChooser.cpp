@@ -2,6 +2,7 @@
 #include "lib/driver/Workspace.h"
 #include "lib/driver/tasks/Vote.h"
 #include "lib/ensembles/output/Ensemble.h"
+#include "lib/ensembles/solve/AnswerBound.h"
 #include "lib/ensembles/solve/ChooseMembers.h"
 #include "lib/ensembles/solve/MoreData.h"
 #include "lib/ensembles/solve/VoteBounds.h"
@@ -38,6 +39,8 @@ public:
     if (const MemberChoice *chosen = plan.chosen())
       failureLines(*chosen, ask);
     certificates();
+    if (plan.chosen() && request.answer && !answer(*request.answer))
+      return false;
     if (plan.problem.deviceFailures > 0 && !plan.problem.max)
       plan.assumptions.push_back("what a loss of devices leaves is shown, and decides nothing: no "
                                  "error is required");
@@ -272,6 +275,40 @@ private:
       plan.certificates.push_back(
           {counts, found.conflict ? found.conflict->certificate : found.strongest().certificate});
     }
+  }
+
+  /// What is guaranteed where votes are lost or wrong on their way; false after an error.
+  bool answer(const EnsembleRequest::Answer &request) {
+    DeliveredAnswer &made = plan.answer.emplace();
+    auto shareOf = [](const std::map<std::string, Rational> &shares, const std::string &name) {
+      auto found = shares.find(name);
+      return found == shares.end() ? Rational(0) : found->second;
+    };
+    for (const MemberProblem::Device &device : plan.problem.devices) {
+      made.lost.push_back(shareOf(request.lost, device.name));
+      made.corrupted.push_back(shareOf(request.corrupted, device.name));
+    }
+    for (const MemberProblem::Kind &kind : plan.problem.kinds) {
+      auto found = request.weights.find(kind.name);
+      made.weights.push_back(found == request.weights.end() ? 1 : found->second);
+    }
+    made.quorum = request.quorum;
+    const std::vector<unsigned> &counts = plan.chosen()->counts;
+    VoteDelivery delivery = plan.delivery();
+    if (std::string wrong = check(delivery, kindsOf(counts).size()); !wrong.empty())
+      return refuse(Code::OutOfRange, request.quorumAt,
+                    fmt::format("{} of {}", wrong, membersText(plan.problem, counts)));
+    made.none = answerShares(delivery, std::vector<bool>(delivery.device.size())).none;
+    if (auto found = answerGuarantee(statisticsOf(plan.statistics, counts), delivery, optionsOf(counts))) {
+      made.wrong = found->certificate.value;
+      made.certificate = std::move(found->certificate);
+    } else {
+      made.wrong = Rational(1) - made.none;
+      plan.assumptions.push_back("of wrong answers nothing is guaranteed: too many members differ from each other");
+    }
+    plan.assumptions.push_back("members vote where they are trained; losses of devices and wrong votes on the way are "
+                               "independent of each other and of errors");
+    return true;
   }
 
   EnsemblePlan &plan;

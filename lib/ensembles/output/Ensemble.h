@@ -26,8 +26,8 @@ std::string toReport(const EnsemblePlan &plan);
 /// vote.json and report.html.
 AnswerFiles filesOf(const EnsemblePlan &plan);
 
-/// A share in per cent, as a decimal of four digits: "8.73 %". Rounded up: nothing guaranteed looks
-/// better than it is.
-std::string percentText(const Rational &share);
+/// A share in per cent, as a decimal of four digits: "8.73 %". Rounded up, or down with `isFloor`: nothing guaranteed
+/// looks better than it is.
+std::string percentText(const Rational &share, bool isFloor = false);
 
 } // namespace accord

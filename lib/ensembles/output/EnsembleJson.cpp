@@ -206,6 +206,22 @@ void describeFailure(JsonFields &f, EnsemblePlan::FailureCase &failure) {
       .field("error", failure.error, describeShare);
 }
 
+void describeAnswer(JsonFields &f, DeliveredAnswer &answer) {
+  f.about("by kind of device: share of answers for which no vote arrives in time")
+      .field("lost", answer.lost, describeShare)
+      .about("by kind of device: share of votes that are wrong on their way")
+      .field("corrupted", answer.corrupted, describeShare)
+      .about("by kind of member")
+      .field("weights", answer.weights, IntegerRange{1, 1 << 20})
+      .about("weight of votes without which there is no answer")
+      .field("quorum", answer.quorum, kPositive)
+      .about("share of wrong answers, at most")
+      .field("wrong", answer.wrong, describeShare)
+      .about("share of questions without an answer")
+      .field("none", answer.none, describeShare)
+      .maybe("certificate", answer.certificate);
+}
+
 void describeConflict(JsonVisitor &v, std::string &conflict) {
   v.fixedArray(1, "expected one conflict",
                [&](size_t, JsonVisitor &one) { one.object([&](JsonFields &f) { f.field("constraint", conflict); }); });
@@ -264,6 +280,7 @@ void describePlan(JsonFields &f, EnsemblePlan &plan) {
       .field("more_data", plan.moreData)
       .field("assumptions", plan.assumptions)
       .maybeIf(!plan.conflict.empty(), "conflict", plan.conflict, describeConflict)
+      .maybe("answer", plan.answer, describeAnswer)
       .maybe("requirement", plan.problem.max, describeShare)
       .about("index into sizes")
       .maybeIf(isChosen, "best", best, kIndex);
@@ -296,6 +313,11 @@ bool readEnsemble(const json::Value &value, EnsemblePlan &plan, json::Path path)
     wrong |= certificate.counts.size() != kinds ||
              std::accumulate(certificate.counts.begin(), certificate.counts.end(), uint64_t{0}) > kMaxEnsembleMembers ||
              certificate.certificate.statistics.memberErrors.size() > kMaxEnsembleMembers;
+  if (const auto &answer = plan.answer) {
+    const size_t devices = plan.problem.devices.size();
+    wrong |= !plan.chosen() || answer->lost.size() != devices || answer->corrupted.size() != devices ||
+             answer->weights.size() != kinds;
+  }
   if (wrong)
     path.report("a member of no kind");
   return !wrong;

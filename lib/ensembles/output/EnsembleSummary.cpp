@@ -91,8 +91,8 @@ std::string table(const EnsemblePlan &plan, const TextStyle &style) {
 
 } // namespace
 
-std::string percentText(const Rational &share) {
-  Rational digits = (share * Rational(1'000'000)).ceil();
+std::string percentText(const Rational &share, bool isFloor) {
+  Rational exact = share * Rational(1'000'000), digits = isFloor ? exact.floor() : exact.ceil();
   return fmt::format("{:.6g} %", digits.toDouble() / 10'000);
 }
 
@@ -133,6 +133,12 @@ std::string ensembleSummary(const EnsemblePlan &plan, const std::string &folder,
       lines.add("failures", fmt::format("{}: vote with {}, error at most {}", fmt::join(failure.devices, ", "),
                                         membersText(plan.problem, failure.quorum), percentText(failure.error)));
   }
+  if (const auto &answer = plan.answer)
+    lines.add("answer", fmt::format("wrong at most {}, none {}, right at least {}; {}", percentText(answer->wrong),
+                                    percentText(answer->none),
+                                    percentText(Rational(1) - answer->wrong - answer->none, /*isFloor=*/true),
+                                    answer->quorum > 1 ? fmt::format("none below votes of weight {}", answer->quorum)
+                                                       : "any vote that arrives is an answer"));
   for (const std::string &more : plan.moreData)
     lines.add("more data", more);
   for (const std::string &assumption : plan.assumptions)

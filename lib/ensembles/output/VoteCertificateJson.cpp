@@ -20,6 +20,18 @@ void describeTerm(JsonFields &f, VoteTerm &term) {
   f.field("counts", term.counts, kIndex).field("value", term.value, describeNumber);
 }
 
+void describeDelivery(JsonFields &f, VoteDelivery &delivery) {
+  f.about("by member")
+      .field("devices", delivery.device, kIndex)
+      .about("by device: probability that none of its votes arrives in time")
+      .field("lost", delivery.lost, describeNumber)
+      .about("by member: probability that its vote is wrong on its way")
+      .field("corrupted", delivery.corrupted, describeNumber)
+      .field("weights", delivery.weights, IntegerRange{1, 1 << 20})
+      .about("weight of votes without which there is no answer")
+      .field("quorum", delivery.quorum, IntegerRange{.min = 1});
+}
+
 void describeStatistics(JsonVisitor &v, ErrorStatistics &statistics) {
   std::vector<std::pair<std::vector<unsigned>, ErrorRate>> joint(statistics.jointErrors.begin(),
                                                                  statistics.jointErrors.end());
@@ -61,6 +73,7 @@ void describe(JsonFields &f, VoteCertificate &certificate) {
                v.oneOf(proof, {"multipliers", "independence", "table", "contradiction"}, "no such proof");
              })
       .field("value", certificate.value, describeNumber)
+      .maybe("delivery", certificate.delivery, describeDelivery)
       .field("groups", certificate.groups, kIndex)
       .field("constant", certificate.constant, describeNumber)
       .field("multipliers", certificate.multipliers, describeTerm)

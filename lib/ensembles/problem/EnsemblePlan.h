@@ -21,6 +21,17 @@ struct EnsembleCertificate {
   VoteCertificate certificate;
 };
 
+/// What is guaranteed of answers of the chosen ensemble, where votes are lost, late or wrong on their way.
+struct DeliveredAnswer {
+  std::vector<Rational> lost, corrupted; ///< by kind of device
+  std::vector<int64_t> weights;          ///< by kind of member
+  int64_t quorum = 1;
+  Rational wrong = 1; ///< there is an answer and it is wrong: with at most this probability
+  Rational none;      ///< there is no answer: with exactly this one
+  /// Of `wrong`. Nothing: too many patterns of errors are told apart, and `wrong` is 1 - `none`.
+  std::optional<VoteCertificate> certificate;
+};
+
 /// What an answer shows of the chosen ensemble, in s, J, bytes or $.
 struct ReportedObjective {
   std::string name;
@@ -49,9 +60,26 @@ struct EnsemblePlan {
   std::vector<EnsembleCertificate> certificates; ///< what guarantees, and refusals, rest on
   std::string conflict;                          ///< why nothing is chosen; empty: something is
   std::vector<std::string> assumptions;
+  std::optional<DeliveredAnswer> answer;     ///< where it is asked for, of the chosen ensemble
   std::optional<ReportedObjective> reported; ///< of an answer that was read
 
   const MemberChoice *chosen() const { return result.best ? result.sizes[*result.best].shown() : nullptr; }
+  /// How votes of the chosen ensemble, which there is, reach whoever counts them for `answer`, which there is: members
+  /// vote where they are placed, by kind.
+  VoteDelivery delivery() const {
+    std::map<std::pair<unsigned, int64_t>, unsigned> devices;
+    VoteDelivery made;
+    for (const PlacedMember &member : chosen()->members) {
+      auto [device, isNew] = devices.try_emplace({member.device, member.first}, devices.size());
+      if (isNew)
+        made.lost.push_back(answer->lost[member.device]);
+      made.device.push_back(device->second);
+      made.corrupted.push_back(answer->corrupted[member.device]);
+      made.weights.push_back(answer->weights[member.kind]);
+    }
+    made.quorum = answer->quorum;
+    return made;
+  }
   /// Of the chosen ensemble, which there is.
   ReportedObjective objective() const {
     const double scale = problem.objective == MemberObjective::StepTime ? 1e-12 : 1;

@@ -2,6 +2,7 @@
 // guarantee.
 #pragma once
 #include "lib/ensembles/problem/Ensemble.h"
+#include "lib/ensembles/problem/VoteDelivery.h"
 
 namespace accord {
 
@@ -24,7 +25,8 @@ struct VoteLimit {
 };
 
 /// "The vote of all members is wrong with a probability of at most `value`." A vote fails when half
-/// of the members or more are wrong: a tie is an error.
+/// of the members or more are wrong: a tie is an error. With a delivery: an answer is given, and
+/// half of the weight that arrived for it or more is wrong.
 ///
 /// Rates count so: as asserted; at most their limit where they were seen in samples; of a set that
 /// nothing is known of, at most the least of its subsets. Where there is a table of votes, rates
@@ -33,11 +35,13 @@ struct VoteCertificate {
   enum class Proof {
     /// `constant` + the sum over `multipliers` of value * the rates of all sets with so many
     /// members of each group. On every pattern of wrong members, `constant` + the sum over the sets
-    /// that are wrong is 1 or more where the vote fails, and 0 or more where it does not; rates
+    /// that are wrong is the share of votes that fail or more: 1 or 0 without a delivery; rates
     /// that are only at most so large have no negative multiplier.
     Multipliers,
     Independence, ///< the members' errors are independent: sum over all patterns that fail
-    Table,        ///< limit of wrong votes in the table
+    /// Limit of wrong votes in the table. With a delivery, votes of the table fail with shares v1 < v2 < …: the sum of
+    /// (v_j - v_(j-1)) * the limit of votes with a share of v_j or more, each limit a test of its own.
+    Table,
     /// As Multipliers, but 0 or more on every pattern, and the sum is negative: no joint
     /// distribution has these rates.
     Contradiction,
@@ -51,6 +55,8 @@ struct VoteCertificate {
   /// Limits that have to hold together, each with an error of (1 - confidence) / tests.
   int64_t tests = 1;
   std::vector<VoteLimit> limits; ///< that are used
+
+  std::optional<VoteDelivery> delivery; ///< nothing: all votes arrive as they are, and count alike
 
   Proof proof = Proof::Multipliers;
   Rational value = 1;

@@ -68,8 +68,11 @@ VoteRate VoteRates::of(const std::vector<unsigned> &set) const {
   return min;
 }
 
-std::vector<std::vector<unsigned>> interchangeable(const VoteRates &rates) {
+std::vector<std::vector<unsigned>> interchangeable(const VoteRates &rates,
+                                                   llvm::function_ref<bool(unsigned, unsigned)> alike) {
   auto equivalent = [&](unsigned a, unsigned b) {
+    if (alike && !alike(a, b))
+      return false;
     return std::all_of(rates.known.begin(), rates.known.end(), [&](const auto &entry) {
       std::vector<unsigned> set = entry.first;
       for (unsigned &member : set)
@@ -171,11 +174,16 @@ struct PatternProgram {
   PatternBound solve(unsigned enough) {
     for (size_t p = 0; p < patterns.size(); ++p)
       program.columns[p].objective = std::accumulate(patterns[p].begin(), patterns[p].end(), 0u) >= enough;
+    return solve();
+  }
+  /// The most of the objective that columns have, over `scale`.
+  PatternBound solve(const Rational &scale = 1) {
     ExactSolution solution = maximize(program);
-    PatternBound bound{groups, solution.feasible, solution.complete, solution.value, solution.constant, {}, {}};
+    PatternBound bound{
+        groups, solution.feasible, solution.complete, solution.value / scale, solution.constant / scale, {}, {}};
     for (size_t s = 0; s < sets.size(); ++s)
       if (solution.multipliers[s].sign())
-        bound.multipliers.push_back({sets[s], solution.multipliers[s]});
+        bound.multipliers.push_back({sets[s], solution.multipliers[s] / scale});
     for (size_t p = 0; p < solution.x.size(); ++p)
       if (solution.x[p].sign())
         bound.attained.push_back({patterns[p], solution.x[p]});
@@ -193,6 +201,18 @@ std::optional<PatternBound> maxFailureProbability(const VoteRates &rates, unsign
   if (patternsOf(groups) > kMaxPatterns)
     return std::nullopt;
   return PatternProgram(groups, sumsOf(rates, groups)).solve(enough);
+}
+
+std::optional<PatternBound> maxFailureShare(const VoteRates &rates, const Sets &groups,
+                                            llvm::function_ref<Rational(const std::vector<unsigned> &)> share) {
+  if (patternsOf(groups) > kMaxPatterns)
+    return std::nullopt;
+  PatternProgram program(groups, sumsOf(rates, groups));
+  const int64_t scale = 1'000'000'000'000;
+  for (size_t p = 0; p < program.patterns.size(); ++p)
+    program.program.columns[p].objective =
+        (share(program.patterns[p]) * Rational(scale)).ceil().toInt64().value_or(scale);
+  return program.solve(Rational(scale));
 }
 
 PatternBound maxFailureProbabilityByMoments(const VoteRates &rates, unsigned enough) {

@@ -3,6 +3,7 @@
 // Monthly 72, 1965, for all), in exact fractions.
 #pragma once
 #include "lib/ensembles/problem/VoteCertificate.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <optional>
 
 namespace accord {
@@ -36,8 +37,10 @@ public:
   Rational delta;
 };
 
-/// Members that can change places without any rate changing, in groups.
-std::vector<std::vector<unsigned>> interchangeable(const VoteRates &rates);
+/// Members that can change places without any rate changing, in groups; with `alike`, those of which it says so as
+/// well.
+std::vector<std::vector<unsigned>> interchangeable(const VoteRates &rates,
+                                                   llvm::function_ref<bool(unsigned, unsigned)> alike = nullptr);
 
 /// How many members of each group are in a set.
 std::vector<unsigned> countsByGroup(const std::vector<std::vector<unsigned>> &groups, const std::vector<unsigned> &set);
@@ -59,6 +62,11 @@ constexpr uint64_t kMaxPatterns = 512; // nine different members
 /// The most that P(`enough` or more are wrong) can be, and a distribution where it is that.
 /// Nothing: too many patterns. The program of a million members' votes is that of their groups.
 std::optional<PatternBound> maxFailureProbability(const VoteRates &rates, unsigned enough);
+
+/// The same where a pattern fails with a share from 0 to 1, by wrong members of each of these groups, in which members
+/// can change places; a share with more than 12 digits counts as the next one of 12. Nothing: too many patterns.
+std::optional<PatternBound> maxFailureShare(const VoteRates &rates, const std::vector<std::vector<unsigned>> &groups,
+                                            llvm::function_ref<Rational(const std::vector<unsigned> &)> share);
 
 /// The same with all members in one group, by the sums of rates of sets of one, two, … members
 /// (binomial moments: Prekopa, Operations Research 36, 1988): any number of members, but weaker. Of

@@ -44,28 +44,43 @@ private:
         guaranteed(*shown);
     verifyRejections(members.assumedRejections);
     failures();
+    answer();
   }
 
-  /// A claim is one of what is stated of these members, and follows from it.
-  void prove(const EnsembleCertificate &of) {
-    const VoteCertificate &certificate = of.certificate;
-    std::string who = membersText(plan.problem, of.counts);
-    if (auto other = statisticsViolation(certificate.statistics, plan.statistics, of.counts))
-      return find("the guarantee of {} is not from the rates that are stated: {}", who, *other);
-    if (certificate.confidence != plan.confidence || certificate.tests < plan.tests)
-      return find("the guarantee of {} is of another confidence", who);
+  /// A claim is one of what is stated of these members, and follows from it. Nothing: it is not.
+  std::optional<VoteProof> follows(const std::string &who, const std::vector<unsigned> &counts,
+                                   const VoteCertificate &certificate) {
+    if (auto other = statisticsViolation(certificate.statistics, plan.statistics, counts)) {
+      find("the guarantee of {} is not from the rates that are stated: {}", who, *other);
+      return std::nullopt;
+    }
+    if (certificate.confidence != plan.confidence || certificate.tests < plan.tests) {
+      find("the guarantee of {} is of another confidence", who);
+      return std::nullopt;
+    }
     VoteProof proof = verify(certificate);
     for (Error &error : proof.findings)
       out.findings.push_back({error.code, who + ": " + error.message, error.location, error.notes});
     for (const std::string &text : proof.trusted)
       if (!llvm::is_contained(out.trusted, text))
         out.trusted.push_back(text);
+    return proof;
+  }
+
+  void prove(const EnsembleCertificate &of) {
+    const VoteCertificate &certificate = of.certificate;
+    std::string who = membersText(plan.problem, of.counts);
+    if (certificate.delivery)
+      return find("the guarantee of {} is of votes that may not arrive", who);
+    auto proof = follows(who, of.counts, certificate);
+    if (!proof)
+      return;
     if (certificate.proof == VoteCertificate::Proof::Contradiction)
       none.insert(of.counts);
     else
       proven[of.counts] = certificate.value;
     // Limits of samples could be larger than they need to be.
-    if ((proof.tight && certificate.limits.empty()) || tableIsTight(certificate))
+    if ((proof->tight && certificate.limits.empty()) || tableIsTight(certificate))
       tight.insert(of.counts);
   }
 
@@ -114,6 +129,31 @@ private:
     uint64_t number = 0;
     llvm::append_range(out.findings, verifyDeviceFailures(plan.problem, *chosen, proven, number));
     out.checked.push_back(fmt::format("a quorum after each of {} losses of devices", number));
+  }
+
+  /// What is said of answers is of votes as they are placed, and follows.
+  void answer() {
+    if (!plan.answer || !plan.chosen())
+      return;
+    const DeliveredAnswer &said = *plan.answer;
+    const VoteDelivery delivery = plan.delivery();
+    const std::string who = "an answer of " + membersText(plan.problem, plan.chosen()->counts);
+    Rational none = shareWithoutAnswer(delivery), wrong = Rational(1) - none;
+    if (none != said.none)
+      find("the share without {} is shown as {}, and is {}", who, said.none.print(), none.print());
+    if (said.certificate) {
+      if (!said.certificate->delivery || *said.certificate->delivery != delivery ||
+          said.certificate->proof == VoteCertificate::Proof::Contradiction)
+        return find("the guarantee of {} is of other votes", who);
+      if (!follows(who, plan.chosen()->counts, *said.certificate))
+        return;
+      wrong = said.certificate->value;
+    }
+    if (wrong != said.wrong)
+      find("the share of wrong answers is shown as {}, at most {} is proven", said.wrong.print(), wrong.print());
+    if (out.holds())
+      out.checked.push_back(
+          fmt::format("answers: wrong with at most {}, none with {}", wrong.toDouble(), none.toDouble()));
   }
 
   /// What people read at the top of the file and of each size is what was proved.

@@ -32,6 +32,56 @@ uint64_t choose(uint64_t n, uint64_t k) {
 }
 Rational rational(uint64_t value) { return Rational(value); }
 
+/// Shares of what may become of votes: an answer that is wrong, or none.
+struct Outcome {
+  Rational wrong, none;
+};
+
+/// By member how likely its vote is wrong when it arrives. Each device doubles the ways in which votes may arrive; ways
+/// with as much weight in all and as much of it wrong are one.
+Outcome outcomeOf(const VoteDelivery &delivery, const std::vector<Rational> &wrong) {
+  struct Way {
+    int64_t all = 0, wrong = 0;
+    auto operator<=>(const Way &) const = default;
+  };
+  std::map<Way, Rational> ways;
+  ways[{}] = 1;
+  for (unsigned device = 0; device < delivery.lost.size(); ++device) {
+    std::map<Way, Rational> votes;
+    votes[{}] = Rational(1) - delivery.lost[device];
+    for (unsigned member = 0; member < wrong.size(); ++member) {
+      if (delivery.device[member] != device)
+        continue;
+      std::map<Way, Rational> more;
+      for (const auto &[way, share] : votes)
+        for (bool isWrong : {false, true}) {
+          Rational part = share * (isWrong ? wrong[member] : Rational(1) - wrong[member]);
+          Way next{way.all + delivery.weights[member], way.wrong + (isWrong ? delivery.weights[member] : 0)};
+          if (part.sign())
+            more[next] = more[next] + part;
+        }
+      votes = std::move(more);
+    }
+    votes[{}] = votes[{}] + delivery.lost[device];
+    std::map<Way, Rational> next;
+    for (const auto &[a, share] : ways)
+      for (const auto &[b, other] : votes)
+        if (other.sign()) {
+          Way sum{a.all + b.all, a.wrong + b.wrong};
+          next[sum] = next[sum] + share * other;
+        }
+    ways = std::move(next);
+  }
+  Outcome outcome;
+  for (const auto &[way, share] : ways) {
+    if (way.all < delivery.quorum)
+      outcome.none = outcome.none + share;
+    else if (2 * way.wrong >= way.all)
+      outcome.wrong = outcome.wrong + share;
+  }
+  return outcome;
+}
+
 class VoteChecker {
 public:
   explicit VoteChecker(const VoteCertificate &certificate)
@@ -68,6 +118,8 @@ private:
     const ErrorStatistics &statistics = certificate.statistics;
     if (members == 0 || members > kMaxEnsembleMembers)
       return find(Code::BadPlan, "a certificate of {} members: from 1 to {} can vote", members, kMaxEnsembleMembers);
+    if (certificate.delivery && !deliverable(*certificate.delivery))
+      return false;
     if (!certificate.kinds.empty() && certificate.kinds.size() != members)
       return find(Code::BadPlan, "kinds of {} members, but {} vote", certificate.kinds.size(), members);
     if (certificate.confidence.sign() <= 0 || certificate.confidence >= Rational(1) || certificate.tests < 1)
@@ -85,6 +137,35 @@ private:
     if (!votes.toInt64())
       return find(Code::BadPlan, "more votes than can be counted");
     collect();
+    return true;
+  }
+
+  bool deliverable(const VoteDelivery &delivery) {
+    auto isProbability = [](const Rational &p) { return p.sign() >= 0 && p <= Rational(1); };
+    bool good =
+        delivery.device.size() == members && delivery.corrupted.size() == members &&
+        delivery.weights.size() == members && std::ranges::all_of(delivery.lost, isProbability) &&
+        std::ranges::all_of(delivery.corrupted, isProbability) && delivery.quorum >= 1 &&
+        std::ranges::all_of(delivery.device, [&](unsigned device) { return device < delivery.lost.size(); }) &&
+        std::ranges::all_of(delivery.weights, [](int64_t weight) { return weight > 0 && weight <= int64_t{kMax}; });
+    return good || find(Code::BadPlan, "a delivery that is none of {} votes", members);
+  }
+
+  /// Whether members of a group can change places as far as their devices, weights and corruption go.
+  bool alike(const Set &group) {
+    const VoteDelivery &delivery = *certificate.delivery;
+    auto onDevice = [&](unsigned member) { return std::ranges::count(delivery.device, delivery.device[member]); };
+    for (unsigned member : group) {
+      unsigned first = group.front();
+      bool isLikeFirst = delivery.weights[member] == delivery.weights[first] &&
+                         delivery.corrupted[member] == delivery.corrupted[first] &&
+                         (delivery.device[member] == delivery.device[first] ||
+                          (onDevice(member) == 1 && onDevice(first) == 1 &&
+                           delivery.lost[delivery.device[member]] == delivery.lost[delivery.device[first]]));
+      if (!isLikeFirst)
+        return find(Code::BadPlan, "members {} and {} are in a group, but their votes do not arrive alike", first,
+                    member);
+    }
     return true;
   }
 
@@ -164,6 +245,9 @@ private:
       return find(Code::BadPlan, "not every member is in one group");
     if (patterns > kMax)
       return find(Code::BadPlan, "{} patterns or more are told apart: too many to look at", patterns);
+    if (certificate.delivery &&
+        !std::ranges::all_of(certificate.groups, [&](const Set &group) { return alike(group); }))
+      return false;
     for (const auto *terms : {&certificate.multipliers, &certificate.attained})
       for (const VoteTerm &term : *terms) {
         bool fits = term.counts.size() == certificate.groups.size();
@@ -187,11 +271,19 @@ private:
       f(counts);
     }
   }
-  static bool fails(const Set &counts, size_t enough) {
+  /// The share of votes that fail where so many members of each group are wrong.
+  Rational failing(const Set &counts) const {
+    if (certificate.delivery) {
+      std::vector<Rational> wrong = certificate.delivery->corrupted;
+      for (size_t g = 0; g < counts.size(); ++g)
+        for (unsigned k = 0; k < counts[g]; ++k)
+          wrong[certificate.groups[g][k]] = 1;
+      return outcomeOf(*certificate.delivery, wrong).wrong;
+    }
     size_t wrong = 0;
     for (unsigned count : counts)
       wrong += count;
-    return wrong >= enough;
+    return wrong >= enough ? 1 : 0;
   }
 
   /// The sum of the rates of all sets with so many of each group; false in `exact`: at most.
@@ -246,7 +338,7 @@ private:
           times = times * rational(choose(wrong[g], term.counts[g]));
         sum = sum + times;
       }
-      Rational needed = !contradiction && fails(wrong, enough) ? 1 : 0;
+      Rational needed = contradiction ? Rational(0) : failing(wrong);
       if (!below && sum < needed)
         below = !find(Code::BoundNotProved, "multipliers are {} where {} members of the groups are wrong, below {}",
                       sum.print(), name(wrong), needed.print());
@@ -268,8 +360,7 @@ private:
     Rational sum = 0, wrong = 0;
     for (const VoteTerm &term : certificate.attained) {
       sum = sum + term.value;
-      if (fails(term.counts, enough))
-        wrong = wrong + term.value;
+      wrong = wrong + term.value * failing(term.counts);
       if (term.value.sign() < 0)
         find(Code::BoundNotProved, "a probability of {}", term.value.print());
     }
@@ -307,6 +398,14 @@ private:
       find(Code::BoundNotProved, "nobody states that errors are independent");
       return;
     }
+    if (certificate.delivery) {
+      std::vector<Rational> wrong;
+      for (unsigned i = 0; i < members; ++i)
+        wrong.push_back(Rational(1) -
+                        (Rational(1) - rateOf({i}).rate) * (Rational(1) - certificate.delivery->corrupted[i]));
+      independent(outcomeOf(*certificate.delivery, wrong).wrong);
+      return;
+    }
     // By number of errors still needed: probability that the members from i on make them.
     std::vector<Rational> need(enough + 1);
     need[0] = 1;
@@ -315,15 +414,55 @@ private:
       for (size_t k = enough; k > 0; --k)
         need[k] = error * need[k - 1] + (Rational(1) - error) * need[k];
     }
-    if (need[enough] > certificate.value)
-      find(Code::BoundNotProved, "independent members fail with {}, above the stated {}", need[enough].print(),
+    independent(need[enough]);
+  }
+  void independent(const Rational &error) {
+    if (error > certificate.value)
+      find(Code::BoundNotProved, "independent members fail with {}, above the stated {}", error.print(),
            certificate.value.print());
     else
-      checked("independent members fail with {}", need[enough].print());
+      checked("independent members fail with {}", error.print());
     out.trusted.push_back("errors are independent, as stated");
   }
 
+  /// Every sample fails with a share; samples of at least each share have a limit.
+  void deliveredTable() {
+    std::vector<std::pair<Rational, int64_t>> samples;
+    int64_t all = 0;
+    for (auto [pattern, count] : certificate.statistics.votes) {
+      std::vector<Rational> wrong = certificate.delivery->corrupted;
+      for (unsigned i = 0; i < members; ++i)
+        if (pattern >> i & 1)
+          wrong[i] = 1;
+      samples.push_back({outcomeOf(*certificate.delivery, wrong).wrong, count});
+      all += count;
+    }
+    std::ranges::sort(samples);
+    Rational sum, before;
+    int64_t passed = 0, levels = 0;
+    for (const auto &[share, count] : samples) {
+      if (share > before) {
+        auto limit = std::ranges::find_if(
+            certificate.limits, [&](const VoteLimit &one) { return one.wrong == all - passed && one.samples == all; });
+        sum = sum + (share - before) * (limit == certificate.limits.end() ? Rational(1) : limit->limit);
+        before = share;
+        ++levels;
+      }
+      passed += count;
+    }
+    if (levels > certificate.tests)
+      find(Code::BoundNotProved, "{} shares of samples have limits, but the confidence is shared by {} tests", levels,
+           certificate.tests);
+    else if (sum > certificate.value)
+      find(Code::BoundNotProved, "limits of {} shares of votes add up to {}, above the stated {}", levels, sum.print(),
+           certificate.value.print());
+    else
+      checked("{} shares of {} votes in the table fail with at most {}", levels, all, sum.print());
+  }
+
   void table() {
+    if (certificate.delivery)
+      return deliveredTable();
     int64_t wrong = 0, all = 0;
     for (auto [pattern, count] : certificate.statistics.votes) {
       all += count;
@@ -349,6 +488,10 @@ private:
 };
 
 } // namespace
+
+Rational shareWithoutAnswer(const VoteDelivery &delivery) {
+  return outcomeOf(delivery, std::vector<Rational>(delivery.device.size())).none;
+}
 
 VoteProof verify(const VoteCertificate &certificate) { return VoteChecker(certificate).run(); }
 

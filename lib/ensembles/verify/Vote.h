@@ -15,6 +15,9 @@ struct VoteProof : Verification {
 /// trusted. Rates themselves are taken as given. A0906 a bound that does not follow, A0901 what is malformed.
 VoteProof verify(const VoteCertificate &certificate);
 
+/// Probability that less than the quorum arrives, which does not depend on errors. Of a delivery that fits its members.
+Rational shareWithoutAnswer(const VoteDelivery &delivery);
+
 /// The fewest limits that have to hold together where ensembles of these odd sizes, and after a
 /// loss of devices of any odd size, may be chosen by them: measured rates, members of the table,
 /// and multisets of its kinds. At most 63 members in the table.

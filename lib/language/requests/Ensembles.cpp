@@ -4,6 +4,7 @@
 #include "lib/language/requests/RequestKeys.h"
 #include "lib/language/syntax/Parser.h"
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace accord {
 namespace {
@@ -30,12 +31,14 @@ public:
       if (auto *rule = entry.as<ast::Rule>())
         readRule(*rule, entry);
       else if (pair && llvm::is_contained(keys, pair->key.text) && pair->key.text != "member" &&
-               pair->key.text != "joint_error" && pair->key.text != "votes")
+               pair->key.text != "joint_error" && pair->key.text != "votes" && pair->key.text != "answer")
         readPair(*pair, entry);
       else if (node && node->kind.text == "joint_error" && node->hasBlock)
         joint(*node, entry);
       else if (node && node->kind.text == "votes")
         votes(*node, entry);
+      else if (node && node->kind.text == "answer" && node->hasBlock)
+        answer(*node, entry);
       else if (node && node->kind.text == "member")
         continue;
       else if (node || pair)
@@ -43,6 +46,7 @@ public:
       else
         diags.error(Code::UnknownEntryKind, entry.range, "an ensemble has no paths");
     }
+    checkMachines();
     if (out.kinds.empty() && !wrongMember)
       diags.error(Code::MissingKey, block.name.range, fmt::format("ensemble '{}' has no member", out.name))
           .help("for example: member wide = gpt(hidden = 6144) error = 0.08 samples 10000");
@@ -171,6 +175,80 @@ private:
     out.votesAt = reader.place(entry.clauses().fromRange);
   }
 
+  /// answer { lost = {a100_80g: 0.01}, corrupted = {a100_80g: 1e-6}, weights = {wide: 2}, quorum = 3 }
+  void answer(const ast::Node &node, const ast::Entry &entry) {
+    reader.clauses(entry, kNoClause);
+    if (!reader.once(node.kind))
+      return;
+    EnsembleRequest::Answer &made = out.answer.emplace();
+    made.location = made.quorumAt = reader.place(node.kind.range);
+    BlockReader block(diags, reader.lookup, "'answer'");
+    const std::vector<std::string> &keys = requestKeyNames("answer");
+    for (const ast::Entry &inner : node.entries) {
+      auto *pair = inner.as<ast::KeyValue>();
+      auto *other = inner.as<ast::Node>();
+      if (pair && llvm::is_contained(keys, pair->key.text))
+        block.read(*pair, inner,
+                   {{"lost", [&](const Constant &value) { shares(value, "lost", made.lost); }},
+                    {"corrupted", [&](const Constant &value) { shares(value, "corrupted", made.corrupted); }},
+                    {"weights", [&](const Constant &value) { weights(value, made.weights); }},
+                    {"quorum", [&](const Constant &value) {
+                       made.quorumAt = reader.place(value.range);
+                       made.quorum = reader.integer(value, "quorum", 1, kMaxMembers * kMaxDevices).value_or(1);
+                     }}});
+      else if (pair || other)
+        block.unknown(pair ? pair->key : other->kind, keys, pair != nullptr);
+      else
+        diags.error(Code::UnknownEntryKind, inner.range, "'answer' holds settings");
+    }
+  }
+
+  const MapValue *mapOf(const Constant &value, llvm::StringRef key, const char *what, const char *form) {
+    auto *map = value.as<MapValue>();
+    if (!map || map->pairs.empty())
+      diags.error(Code::WrongType, value.range, fmt::format("'{}' says {}, not {}", key.str(), what, value.describe()))
+          .help(form);
+    return map;
+  }
+
+  void shares(const Constant &value, llvm::StringRef key, std::map<std::string, Rational> &into) {
+    if (auto *map = mapOf(value, key, "a share of each machine", "for example: lost = {a100_80g: 0.01}"))
+      for (const auto &[name, share] : map->pairs) {
+        machines.push_back({name.text, name.range});
+        if (auto number = reader.number(*share, key, 0, 1))
+          into[name.text] = *number;
+      }
+  }
+
+  void weights(const Constant &value, std::map<std::string, int64_t> &into) {
+    std::vector<std::string> known;
+    for (const EnsembleRequest::Kind &kind : out.kinds)
+      known.push_back(kind.name);
+    if (auto *map =
+            mapOf(value, "weights", "what a vote of each member counts", "for example: weights = {wide: 2, thin: 1}"))
+      for (const auto &[name, weight] : map->pairs) {
+        if (!llvm::is_contained(known, name.text))
+          diags.error(Code::UnknownName, name.range, fmt::format("no member '{}'", name.text))
+              .suggest(nearest(name.text, known));
+        if (auto number = reader.integer(*weight, "weights", 1, kMaxDevices))
+          into[name.text] = *number;
+      }
+  }
+
+  /// Machines of an answer are among the devices.
+  void checkMachines() {
+    std::vector<std::string> known;
+    for (const EnsembleRequest::Device &device : out.devices)
+      known.push_back(device.machine);
+    for (const auto &[name, range] : machines)
+      if (!llvm::is_contained(known, name)) {
+        auto error = diags.error(Code::UnknownName, range, fmt::format("'{}' is none of the devices", name));
+        error.suggest(nearest(name, known));
+        error.help(known.empty() ? fmt::format("say which devices there are: devices = {{{}: 1}}", name)
+                                 : fmt::format("devices are {}", fmt::join(known, ", ")));
+      }
+  }
+
   void readPair(const ast::KeyValue &pair, const ast::Entry &entry) {
     reader.read(pair, entry,
                 {{"independent",
@@ -250,7 +328,8 @@ private:
 
   BlockReader reader;
   Diagnostics &diags;
-  std::vector<SourceRange> nameRanges; ///< of `out.kinds`
+  std::vector<SourceRange> nameRanges;                       ///< of `out.kinds`
+  std::vector<std::pair<std::string, SourceRange>> machines; ///< that `answer` names
   bool wrongMember = false;
 };
 } // namespace

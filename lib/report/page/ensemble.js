@@ -31,6 +31,7 @@ function header() {
   const g = chosen.guarantee;
   byId("headline").append(
     tile("Error of the vote, at most", ...split(share(data.device_failures ? chosen.error_after_failures : chosen.error)), g ? `by ${g.bound}${data.device_failures ? ", after the worst failures" : ""}` : ""),
+    ...(data.answer ? [tile("Wrong answers, at most", ...split(share(data.answer.wrong)), `no answer: ${share(data.answer.none)}, with votes lost or wrong on their way`)] : []),
     tile("Best member alone", ...split(g ? share(g.single) : "– %"), "error, at most"),
     tile("Step time", ...split(picos(chosen.step_time_ps)), "of the slowest device"),
     tile("Energy", ...split(chosen.energy_J > 0 ? less(chosen.energy_J, "J") : "– J"), "of a step of all members"),
