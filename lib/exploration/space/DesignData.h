@@ -119,7 +119,7 @@ struct DesignBlock {
 
 /// What the macros and interfaces of a memory take in any design of a box: square metres, and joules for a byte.
 struct MacroSpan {
-  ComponentSpan area, energy;
+  ComponentSpan area, energy, standby;
 };
 
 /// The machines of a description, from blocks that are read once for each choice of what they depend on. The

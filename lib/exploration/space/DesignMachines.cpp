@@ -615,7 +615,8 @@ Result<Machine> DesignMachines::machine(const DesignBox &box, BoxCorner end) {
 /// are at corners of it. Too many corners: no bound.
 MacroSpan DesignMachines::macroSpan(size_t index, const DesignBox &box, const std::vector<size_t> &open) {
   constexpr size_t maxOpen = 8;
-  MacroSpan none{{0, INFINITY}, {0, INFINITY}}, span{{INFINITY, -INFINITY}, {INFINITY, -INFINITY}};
+  const ComponentSpan empty{INFINITY, -INFINITY}, any{0, INFINITY};
+  MacroSpan none{any, any, any}, span{empty, empty, empty};
   if (open.size() > maxOpen)
     return none;
   std::optional<size_t> standard;
@@ -631,9 +632,10 @@ MacroSpan DesignMachines::macroSpan(size_t index, const DesignBox &box, const st
       return none;
     double share = voltage < 0 ? 1 : exactAt(voltage, corner, false).toDouble();
     ComponentModel model(exactAt(node, corner, false).toDouble(), share, exactAt(clock, corner, false).toDouble());
-    double area = model.macroArea(*memory) + model.interfaceArea(*memory), energy = model.macroEnergy(*memory);
-    span.area = {std::min(span.area.low, area), std::max(span.area.high, area)};
-    span.energy = {std::min(span.energy.low, energy), std::max(span.energy.high, energy)};
+    auto widen = [](ComponentSpan &all, double one) { all = {std::min(all.low, one), std::max(all.high, one)}; };
+    widen(span.area, model.macroArea(*memory) + model.interfaceArea(*memory));
+    widen(span.energy, model.macroEnergy(*memory));
+    widen(span.standby, model.interfaceStandby(*memory));
     more = false;
     for (size_t parameter : open) { // the next corner, like an odometer
       auto &at = corner.low[parameter];
@@ -678,6 +680,7 @@ std::optional<Error> DesignMachines::addComponents(const MachineProperties &prop
     const MacroSpan &span = macrosAt(i, box);
     all.areas.push_back(end == BoxCorner::Max ? span.area.high : span.area.low);
     all.joulesPerByte.push_back(end == BoxCorner::Max ? span.energy.high : span.energy.low);
+    all.standby.push_back(end == BoxCorner::Max ? span.standby.high : span.standby.low);
   }
   using End = MemoryMacros::End;
   all.end = box.one() ? End::Design : end == BoxCorner::Max ? End::High : End::Low;

@@ -124,7 +124,14 @@ std::pair<const Interface *, double> ComponentModel::interfacesOf(const Memory &
 
 double ComponentModel::interfaceArea(const Memory &memory) const {
   auto [one, count] = interfacesOf(memory);
-  return one ? one->area * count : 0;
+  return one ? linkArea(*one, count) : 0;
+}
+double ComponentModel::interfaceStandby(const Memory &memory) const {
+  auto [one, count] = interfacesOf(memory);
+  return one ? one->standby * count : 0;
+}
+double ComponentModel::linkArea(const Interface &one, double count) const {
+  return one.area * count * numbers_.interface;
 }
 double ComponentModel::interfaceEdge(const Memory &memory) const {
   auto [one, count] = interfacesOf(memory);
@@ -169,6 +176,7 @@ MemoryMacros ComponentModel::macros(const Machine &machine) const {
   for (const Memory &memory : machine.memories) {
     all.areas.push_back(macroArea(memory) + interfaceArea(memory));
     all.joulesPerByte.push_back(macroEnergy(memory));
+    all.standby.push_back(interfaceStandby(memory));
   }
   return all;
 }
@@ -276,12 +284,14 @@ void addNetwork(const InterconnectCost &network, const ComponentRule &rule, Mach
   origin.text += fmt::format(", and {:.3g} pJ/bit over the {}", network.joulesPerByte / 8 * 1e12, rule.interconnect);
 }
 
-/// Idle power: leakage at the temperature at which the chip settles, and what `always` runs.
-void setIdle(double leakage, double always, double area, MemoryMacros::End end, Machine &machine) {
+/// Idle power: leakage at the temperature at which the chip settles, what `always` runs, and the clock.
+void setIdle(double leakage, double always, double clockShare, double area, MemoryMacros::End end, bool min,
+             Machine &machine) {
   const Cooling cooling = Cooling::of(machine);
   double resistance = cooling.resistanceOf(machine.area.value > 0 ? machine.area.value : area);
   double junction = end == MemoryMacros::End::High ? cooling.limit : cooling.ambient;
-  machine.idle = Watts(always);
+  machine.idle = Watts(0);
+  machine.idle = Watts(always + clockShare * powerAtPeak(machine, min).value);
   if (end == MemoryMacros::End::Design) // a design power that is stated may have been written from this one
     junction = settledJunction(cooling, resistance, powerAtPeak(machine).value, leakage);
   machine.idle += Watts(leakage * leakageFactor(junction));
@@ -312,10 +322,10 @@ std::optional<Error> applyComponents(const ComponentRule &rule, Machine &machine
   auto chip = sumOf(rule, model, *macros, machine, min);
   if (!chip)
     return chip.takeError();
-  double links = 0, running = 0, edge = 0;
+  double links = 0, running = 0, edge = 0, standby = 0;
   for (const auto &[type, count] : rule.interfaces)
     if (const Interface *one = model.interfaces().find(type)) {
-      links += one->area * count, edge += one->edge * count;
+      links += model.linkArea(*one, count), edge += one->edge * count;
       running += one->bytesPerSecond * one->joulesPerByte * count;
     }
   const InterconnectCost network = networkOf(rule, model, *macros, chip->area + links, machine);
@@ -326,6 +336,8 @@ std::optional<Error> applyComponents(const ComponentRule &rule, Machine &machine
   }
   for (const Memory &memory : machine.memories)
     edge += model.interfaceEdge(memory);
+  for (double one : macros->standby)
+    standby += one;
   machine.origins["interfaces"] = {fmt::format("{:.6g} mm", edge * 1e3), "", machine.location};
   machine.origins["technology"] = {fmt::format("{:.6g} nm", rule.node * 1e9), "", machine.location};
   if (!rule.power)
@@ -333,8 +345,8 @@ std::optional<Error> applyComponents(const ComponentRule &rule, Machine &machine
   setEnergies(rule, model, *macros, machine);
   addNetwork(network, rule, machine);
   if (!rule.idleStated)
-    setIdle(model.leakage(chip->leakingArea).value, chip->tableLeakage + running, chip->area + links + network.area,
-            macros->end, machine);
+    setIdle(model.leakage(chip->leakingArea + links).value, chip->tableLeakage + running + standby, model.clockShare(),
+            chip->area + links + network.area, macros->end, min, machine);
   return std::nullopt;
 }
 

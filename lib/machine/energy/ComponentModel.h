@@ -16,6 +16,7 @@ struct ComponentSpan {
 struct MemoryMacros {
   std::vector<double> areas;
   std::vector<double> joulesPerByte; ///< by memory; negative: none, as for dram
+  std::vector<double> standby;       ///< watts of interfaces and of the memory behind them while nothing moves
   /// Of one design, or as small or large as no design of a box passes.
   enum class End : uint8_t { Design, Low, High } end = End::Design;
 };
@@ -63,9 +64,14 @@ public:
   /// full bandwidth.
   double macroEnergy(const Memory &memory) const;
 
-  /// Interfaces of a device memory of a standard: as many as its bandwidth takes.
+  /// Interfaces of a device memory of a standard: as many as its bandwidth takes. Their areas are those of
+  /// interfaces.csv times what a chip has to feed them.
   double interfaceArea(const Memory &memory) const;
   double interfaceEdge(const Memory &memory) const;
+  /// Watts of these interfaces and of the memory behind them while nothing moves: clocks, standby, refresh.
+  double interfaceStandby(const Memory &memory) const;
+  /// Of `count` interfaces that are no memory's: square metres.
+  double linkArea(const Interface &one, double count) const;
 
   /// Leakage of an area of logic and memory at 25 degrees Celsius, in watts: in proportion to the supply.
   Watts leakage(double area) const;
@@ -81,6 +87,8 @@ public:
   double elementArea(const Core &core, bool min) const;
   MemoryMacros macros(const Machine &machine) const;
   const InterfaceTable &interfaces() const { return interfaces_; }
+  /// Share of the power above idle that runs while nothing computes.
+  double clockShare() const { return numbers_.clock; }
 
 private:
   double scaled(const ComponentNumbers::AtNode &number, bool area) const;
@@ -108,7 +116,8 @@ struct ComponentRule {
 };
 
 /// Sets what follows: the area; energies of memories and arithmetic that are not stated; idle power as leakage at
-/// the temperature of the die at its design power (Cooling.h) and the links that always run. What tables say stands
+/// the temperature of the die at its design power (Cooling.h), the links that always run, standby of device memory, and
+/// the share of the clock. What tables say stands
 /// instead of the model. `macros`: of all designs of a box instead of the machine's own; `min`: of the types of a core
 /// the smallest element. Errors A0483 and A1405, without a place.
 std::optional<Error> applyComponents(const ComponentRule &rule, Machine &machine, const MemoryMacros *macros = nullptr,

@@ -101,7 +101,8 @@ double ProcessTable::clockLimit(double metres, double voltage) const {
 }
 
 Result<InterfaceTable> InterfaceTable::read(std::string_view text, const std::string &file) {
-  ACCORD_TRY(table, Table::parse(text, file, {"type", "area", "edge", "bandwidth", "energy", "error", "source"}));
+  ACCORD_TRY(table,
+             Table::parse(text, file, {"type", "area", "edge", "bandwidth", "energy", "standby", "error", "source"}));
   InterfaceTable out;
   for (const TableRow &row : table.rows()) {
     Interface one;
@@ -109,8 +110,9 @@ Result<InterfaceTable> InterfaceTable::read(std::string_view text, const std::st
     ACCORD_TRY(edge, positive(table, file, row, "edge", kMetre));
     ACCORD_TRY(bandwidth, positive(table, file, row, "bandwidth", kByte / kSecond));
     ACCORD_TRY(energy, table.number(row, "energy", kJoule / kByte));
+    ACCORD_TRY(standby, table.number(row, "standby", kJoule / kSecond));
     ACCORD_TRY(error, positive(table, file, row, "error", kNumber));
-    one = {area, edge, bandwidth, energy, error, table.text(row, "source")};
+    one = {area, edge, bandwidth, energy, standby, error, table.text(row, "source")};
     if (!out.interfaces.emplace(table.text(row, "type"), one).second)
       return atRow(file, row, Code::OutOfRange, fmt::format("'{}' has a row before", table.text(row, "type")));
   }
@@ -187,7 +189,9 @@ Result<ComponentNumbers> ComponentNumbers::read(std::string_view components, std
       {"port", "area", kNumber, &out.port, nullptr},
       {"overhead", "logic", kNumber, &out.logic, nullptr},
       {"overhead", "memory", kNumber, &out.memory, nullptr},
+      {"overhead", "interface", kNumber, &out.interface, nullptr},
       {"overhead", "energy", kNumber, &out.energy, nullptr},
+      {"clock", "share", kNumber, &out.clock, nullptr},
   };
   for (const TableRow &row : table.rows()) {
     const std::string &name = table.text(row, "part"), &type = table.text(row, "type");

@@ -29,9 +29,9 @@ private:
   std::vector<ProcessNode> nodes; ///< from the largest to the smallest
 };
 
-/// One kind of interface of a die, in base units.
+/// One kind of interface of a die, in base units; `standby` in watts.
 struct Interface {
-  double area = 0, edge = 0, bytesPerSecond = 0, joulesPerByte = 0, error = 0;
+  double area = 0, edge = 0, bytesPerSecond = 0, joulesPerByte = 0, standby = 0, error = 0;
   std::string source;
 };
 
@@ -58,7 +58,8 @@ struct ComponentNumbers {
   double track = 0;                    ///< pitch of a wire over the node
   double periphery = 0;                ///< rows, and columns, of cells
   double port = 0;                     ///< share of a cell that a further port adds
-  double logic = 1, memory = 1, energy = 1;
+  double logic = 1, memory = 1, interface = 1, energy = 1;
+  double clock = 0;                            ///< share of the power above idle that runs while nothing computes
   std::map<std::string, AtNode> multiply, add; ///< areas, by type
 
   /// `components` in the form of components.csv, `areas` of area.csv. Issues as for `Table`; A0305 for an unknown part,

@@ -165,10 +165,12 @@ TEST(Components, InterfacesAreWhole) {
   Memory memory;
   memory.kind = "dram";
   memory.bandwidth = BytesPerSecond(614e9);
-  EXPECT_NEAR(model.interfaceArea(memory) * 1e6, 2 * 10.45, 1e-9); // hbm2 unless it is stated
+  const double fed = ComponentNumbers::shipped().interface;
+  EXPECT_NEAR(model.interfaceArea(memory) * 1e6, 2 * 10.45 * fed, 1e-9); // hbm2 unless it is stated
   EXPECT_NEAR(model.interfaceEdge(memory) * 1e3, 2 * 6, 1e-9);
   memory.bandwidth = BytesPerSecond(615e9);
-  EXPECT_NEAR(model.interfaceArea(memory) * 1e6, 3 * 10.45, 1e-9);
+  EXPECT_NEAR(model.interfaceArea(memory) * 1e6, 3 * 10.45 * fed, 1e-9);
+  EXPECT_NEAR(model.interfaceStandby(memory), 3 * InterfaceTable::shipped().find("hbm2")->standby, 1e-9);
   memory.origins["standard"] = {"none", "", {}};
   EXPECT_EQ(model.interfaceArea(memory), 0);
   EXPECT_EQ(model.macroArea(memory), 0);
@@ -189,13 +191,15 @@ TEST(Components, TablesSayWhereTheyAreWrong) {
                         "overhead, logic, , 5, 0.2, x\n",
                         "overhead, memory, , 4, 0.2, x\n",
                         "overhead, energy, , 1, 0.2, x\n",
+                        "overhead, interface, , 3, 0.2, x\n",
+                        "clock, share, , 0.1, 0.2, x\n",
                         "router, area, 65 nm, 2000 um2, 0.2, x\n",
                         "router, energy, 65 nm, 0.2 pJ/bit, 0.2, x\n",
                         "track, nodes, , 5, 0.2, x\n"};
   auto with = [&](int row, const std::string &text) {
     std::string all = "part, type, node, value, error, source\n";
-    for (int i = 0; i < 11; ++i)
-      all += i == row ? text : rows[i];
+    for (size_t i = 0; i < std::size(rows); ++i)
+      all += int(i) == row ? text : rows[i];
     auto read = ComponentNumbers::read(all, areas, "c.csv", "a.csv");
     return codeOf("none", read.getError());
   };
@@ -222,13 +226,15 @@ TEST(Components, TablesSayWhereTheyAreWrong) {
   EXPECT_EQ(process("45 nm, 0.3 um2, 0.9, 0.35, 1 ns, 0.01 W/mm2, 0.1, x\n"), "A0203 2");
 
   auto interfaces = [&](const std::string &text) {
-    auto read = InterfaceTable::read("type, area, edge, bandwidth, energy, error, source\n" + text, "i.csv");
+    auto read = InterfaceTable::read("type, area, edge, bandwidth, energy, standby, error, source\n" + text, "i.csv");
     return codeOf("none", read.getError());
   };
-  const std::string one = "hbm, 10 mm2, 6 mm, 300 GB/s, 0 pJ/bit, 0.3, x\n";
+  const std::string one = "hbm, 10 mm2, 6 mm, 300 GB/s, 0 pJ/bit, 5 W, 0.3, x\n";
   EXPECT_EQ(interfaces(one), "none");
   EXPECT_EQ(interfaces(one + one), "A0302 3");
-  EXPECT_EQ(interfaces("hbm, 10 mm2, 0 mm, 300 GB/s, 0 pJ/bit, 0.3, x\n"), "A0302 2");
+  EXPECT_EQ(interfaces("hbm, 10 mm2, 0 mm, 300 GB/s, 0 pJ/bit, 5 W, 0.3, x\n"), "A0302 2");
+  EXPECT_EQ(interfaces("hbm, 10 mm2, 6 mm, 300 GB/s, 0 pJ/bit, -5 W, 0.3, x\n"), "A0302 2");
+  EXPECT_EQ(interfaces("hbm, 10 mm2, 6 mm, 300 GB/s, 0 pJ/bit, 5, 0.3, x\n"), "A0202 2");
   EXPECT_EQ(interfaces(""), "A0103 1");
   // What is shipped is right.
   EXPECT_TRUE(ComponentNumbers::read(shippedTable("components"), shippedTable("area"), "c", "a"));
