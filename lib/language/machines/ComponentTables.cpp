@@ -238,7 +238,7 @@ private:
     for (const ForeignComponent &one : table.components)
       if (!used.count(&one))
         rest.push_back(&one);
-    if (rest.empty() || diags.errors() != errorsBefore)
+    if (rest.empty() || (table.choices && !used.empty()) || diags.errors() != errorsBefore)
       return;
     auto last = [](const ForeignComponent *one) {
       return one->name.find('.') == std::string::npos ? one->name : llvm::StringRef(one->name).rsplit('.').second.str();

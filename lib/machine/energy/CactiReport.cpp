@@ -55,7 +55,7 @@ Result<double> valueOf(const Entry &entry, StringRef name, const Dimension &dime
   for (StringRef part : {first, isPair ? second : StringRef("1")}) {
     double number = 0;
     StringRef plain = part.split('(').first.trim(); // "0.5 (@DVS_Level0)"
-    if (!llvm::to_float(plain, number))
+    if (plain.empty() || !llvm::to_float(plain, number))
       return bad(entry.location, fmt::format("'{}' is a number, found '{}'", name.str(), part.trim().str()));
     if (!std::isfinite(number) || number < 0)
       return bad(entry.location, fmt::format("'{}' is finite and not negative, found '{}'", name.str(), plain.str()));

@@ -1,4 +1,5 @@
 #include "lib/machine/energy/ForeignTable.h"
+#include "lib/machine/energy/AccelergyCsv.h"
 #include "lib/machine/energy/CactiReport.h"
 #include "lib/support/Diagnostics.h"
 #include "lib/support/Quantity.h"
@@ -201,6 +202,12 @@ Result<ForeignTable> ForeignTable::read(std::string_view text, const std::string
     ForeignTable out;
     out.single = true;
     out.components.push_back(std::move(memory));
+    return out;
+  }
+  if (isAccelergyCsv(text)) {
+    ACCORD_TRY(components, readAccelergyCsv(text, file));
+    ForeignTable out;
+    out.choices = true, out.components = std::move(components);
     return out;
   }
   return readAccelergy(text, file);

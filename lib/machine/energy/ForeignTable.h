@@ -23,14 +23,15 @@ struct ForeignComponent {
 };
 
 struct ForeignTable {
-  bool single = false; ///< one memory without a name
+  bool single = false;  ///< one memory without a name
+  bool choices = false; ///< sizes to choose from, of which a chip has some
   std::vector<ForeignComponent> components;
 
   /// By what the text is: a map `ERT`, `ART`, `ERT_summary` or `ART_summary` of Accelergy 0.2 to 0.4 (YAML; energies
-  /// are picojoules, areas square micrometres, or they have a unit), CACTI's out.csv (the last of its rows), or CACTI's
-  /// report (lines "name (unit): number"). Issues of code A1406 with their place: no such text, unknown keys and
-  /// versions, what is no number, not finite or negative, an unknown unit, a number that is missing, a component that
-  /// stands twice.
+  /// are picojoules, areas square micrometres, or they have a unit), a table of its plug-ins (AccelergyCsv.h), CACTI's
+  /// out.csv (the last of its rows), or CACTI's report (lines "name (unit): number"). Issues of code A1406 with their
+  /// place: no such text, unknown keys and versions, what is no number, not finite or negative, an unknown unit, a
+  /// number that is missing, a component that stands twice.
   static Result<ForeignTable> read(std::string_view text, const std::string &file);
 };
 

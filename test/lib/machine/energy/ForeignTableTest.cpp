@@ -47,6 +47,13 @@ const char *kCsvHead =
     "Random cycle time (ns), Dynamic search energy (nJ), Dynamic read energy (nJ), Dynamic write "
     "energy (nJ), Standby leakage per bank(mW), Area (mm2), Ndwl, \n";
 
+const char *kPlugIn = "# of two sizes\n"
+                      "technology,width|datawidth,depth,dynamic energy(pJ),area(um^2),action,data_delta,comment\n"
+                      "45nm,64,512,1.5,900,read,0\n"
+                      "45nm,64,512,2.5,900,read,1,new data\n"
+                      "45nm,64,512,3,900,write|update,1\n"
+                      "45nm,32,512,1,500,read|write,1\n";
+
 std::string what(const std::string &text) {
   auto read = ForeignTable::read(text, "t");
   const Error *error = read.getError();
@@ -122,6 +129,57 @@ TEST(ForeignTables, MemoryOfCacti) {
   EXPECT_NEAR(*csv->components[0].leakage, 6e-3, 1e-12);
 }
 
+// The forms of accelergy-table-based-plug-ins and accelergy-library-plug-in.
+TEST(ForeignTables, TablesOfPlugIns) {
+  auto read = ForeignTable::read(kPlugIn, "folder/SRAM.csv");
+  ASSERT_TRUE(read) << what(kPlugIn);
+  EXPECT_FALSE(read->single);
+  ASSERT_EQ(read->components.size(), 2u);
+  const ForeignComponent &wide = read->components[0], &narrow = read->components[1];
+  EXPECT_EQ(wide.name, "SRAM width=64");
+  EXPECT_EQ(narrow.name, "SRAM width=32");
+  EXPECT_EQ(wide.bytes, 8);
+  EXPECT_EQ(wide.capacity, 4096);
+  EXPECT_NEAR(*wide.area, 900e-12, 1e-20);
+  EXPECT_NEAR(wide.actions.at("read"), 2.5e-12, 1e-21); // the largest of its arguments
+  EXPECT_NEAR(wide.actions.at("update"), 3e-12, 1e-21);
+  EXPECT_NEAR(narrow.actions.at("write"), 1e-12, 1e-21);
+  EXPECT_EQ(wide.location.line, 3u);
+  // Several components in one file, of one size each: no more than their names.
+  auto several =
+      ForeignTable::read("COMPONENT: datapath\ntechnology,energy,area,  action\n65nm, 12, 10535,read\n"
+                         "65nm, 2.4, 10535,leak\n\nCOMPONENT: mac\nenergy(fJ),area(mm2),action\n500,0.001,mac\n",
+                         "components.csv");
+  ASSERT_TRUE(several);
+  ASSERT_EQ(several->components.size(), 2u);
+  EXPECT_EQ(several->components[0].name, "datapath");
+  EXPECT_EQ(several->components[0].bytes, 0);
+  EXPECT_NEAR(several->components[0].actions.at("leak"), 2.4e-12, 1e-21);
+  EXPECT_EQ(several->components[1].name, "mac");
+  EXPECT_NEAR(several->components[1].actions.at("mac"), 0.5e-12, 1e-21);
+  EXPECT_NEAR(*several->components[1].area, 1e-9, 1e-18);
+}
+
+TEST(ForeignTables, BrokenTablesOfPlugIns) {
+  auto table = [&](const std::string &from, const std::string &to) { return what(replaced(kPlugIn, from, to)); };
+  EXPECT_EQ(table("2.5", "much"), "4:13 A1406 'energy' is a number, found 'much'");
+  EXPECT_EQ(table("2.5", "-2"), "4:13 A1406 'energy' is finite and not negative, found '-2'");
+  EXPECT_EQ(table("2.5", "1e999"), "4:13 A1406 'energy' is finite and not negative, found '1e999'");
+  EXPECT_EQ(table("2.5,900", "2.5,901"), "4:17 A1406 't' has two areas");
+  EXPECT_EQ(table("2.5,900", "2.5,"), "4:17 A1406 'area' is a number, found ''");
+  EXPECT_EQ(table("(pJ)", "(um^2)"), "2:34 A1406 'energy' is a energy (J), not in 'um^2'");
+  EXPECT_EQ(table("(um^2)", "(qm2)"), "2:53 A1406 'area' is a area (mm2), not in 'qm2'");
+  EXPECT_EQ(table("3,900,write|update,1", "3,900"), "5:1 A1406 the row has 5 cells, but the first line 7");
+  EXPECT_EQ(table("write|update", "read"), "5:19 A1406 action 'read' of 't' stands twice");
+  EXPECT_EQ(table("write|update", "write|"), "5:19 A1406 an action has no name");
+  EXPECT_EQ(table("45nm,32", "45nm,wide"), "6:6 A1406 'width' is a number, found 'wide'");
+  EXPECT_EQ(table("depth", "energy"), "2:35 A1406 column 'energy' stands twice");
+  EXPECT_EQ(what("technology,energy,action\n"), "1:1 A1406 the table has no row");
+  EXPECT_EQ(what("COMPONENT:\nenergy,action\n"), "1:1 A1406 'COMPONENT:' stands before a name");
+  EXPECT_EQ(what("COMPONENT: a\nenergy,actions\n1,read\n"),
+            "2:1 A1406 a table of components has the columns 'energy' and 'action'");
+}
+
 TEST(ForeignTables, BrokenTablesOfAccelergy) {
   auto ert = [&](const std::string &from, const std::string &to) { return what(replaced(kErt, from, to)); };
   EXPECT_EQ(ert("energy: 2.2", "energy: much").substr(0, 47), "8:15 A1406 'energy' is a number, found 'much': ");
@@ -177,11 +235,13 @@ TEST(ForeignTables, BrokenFilesOfCacti) {
   EXPECT_EQ(
       what(replaced(kCsvHead, "Area (mm2)", "Size (mm2)") + "45, 65536, 1, 1, 64, 1, 1, 0, 0.03, 0.04, 9, 0.5, 2,\n"),
       "1:1 A1406 CACTI's table has no 'Area'");
+  EXPECT_EQ(what(std::string(kCsvHead) + "45, 65536, 1, 1, 64, 1, 1, 0, , 0.04, 9, 0.5, 2,\n"),
+            "2:31 A1406 'Dynamic read energy' is a number, found ''");
 }
 
 // Mutations of good files are tables or errors with a place, and nothing else.
 TEST(ForeignTables, AnyTextIsAnswered) {
-  const std::string good[] = {kErt, kReport,
+  const std::string good[] = {kErt, kReport, kPlugIn,
                               std::string(kCsvHead) + "45, 65536, 1, 1, 64, 1, 1, 0, 0.03, 0.04, 9, 0.5, 2,\n"};
   const std::string pieces[] = {
       ":",  "-",     "[", "]",  "{",   "}", "\"",     "'",   "\n",    "  ",       "&a",
@@ -189,7 +249,7 @@ TEST(ForeignTables, AnyTextIsAnswered) {
       "\\", "1e999", "(", ")",  " x ", "@", "<<: *a", "? [", "- - -", "\xc3\x28", std::string(1, '\0')};
   std::mt19937 random(5);
   for (int i = 0; i < 20000; ++i) {
-    std::string text = good[random() % 3];
+    std::string text = good[random() % std::size(good)];
     for (unsigned edits = 1 + random() % 6; edits > 0; --edits) {
       size_t at = random() % (text.size() + 1);
       if (random() % 3)
