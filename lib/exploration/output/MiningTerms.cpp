@@ -1,4 +1,5 @@
 #include "lib/exploration/output/MiningTerms.h"
+#include "lib/machine/energy/Cooling.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include <algorithm>
 #include <cmath>
@@ -260,7 +261,10 @@ MetricRange MiningTerms::range(Attribute value, const Machine &machine, const St
         return {batch, batch};
     }
     if (!values.count(path.str())) {
-      double number = path == "area" ? machine.area.value : path == "power.tdp" ? machine.tdp.value : NAN;
+      double number = path == "area"             ? machine.area.value
+                      : path == "power.tdp"      ? machine.tdp.value
+                      : path == "power.junction" ? junctionOf(machine)
+                                                 : NAN;
       return {number, number};
     }
   }

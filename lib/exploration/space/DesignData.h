@@ -91,6 +91,7 @@ struct DesignDescription {
   void findRequirements(Errors &errors);
   /// The term of what a path names; `requirement`: also of figures of a whole machine.
   Result<int> termAt(const std::string &path, bool requirement);
+  Result<int> junctionTerm();
   SourceLocation locationOf(const DesignPlace &place) const;
   bool holds(const DesignBox &box) const; ///< as many choices as parameters, each there is
   /// Which operand of a requirement is its limit.

@@ -2,6 +2,7 @@
 #include "dialects/accel/KeyLocations.h"
 #include "lib/exploration/space/DesignData.h"
 #include "lib/exploration/space/IntervalArithmetic.h"
+#include "lib/machine/energy/Cooling.h"
 #include "lib/machine/translate/FromMicroarchitecture.h"
 #include "lib/machine/translate/SourceLocationOf.h"
 #include "lib/support/Diagnostics.h"
@@ -325,6 +326,29 @@ void DesignDescription::addParameter(const DesignPlace &place, Errors &errors) {
   openTypes |= place.schema->bestWord == accel::BestWord::AllTypes;
 }
 
+/// The temperature of the die, as `junctionOf` has it of one machine.
+Result<int> DesignDescription::junctionTerm() {
+  auto constant = [&](const std::string &text) { return terms.number(*parseQuantity(text)); };
+  ACCORD_TRY(area, termAt("area", true));
+  ACCORD_TRY(watts, termAt("power.tdp", true));
+  int ambient = constant(fmt::format("{} K", Cooling().ambient)), resistance = 0;
+  if (paths.count("power.ambient")) {
+    ACCORD_TRY(stated, termAt("power.ambient", true));
+    ambient = stated;
+  }
+  if (paths.count("power.thermal_resistance")) {
+    ACCORD_TRY(stated, termAt("power.thermal_resistance", true));
+    resistance = stated;
+  } else {
+    ACCORD_TRY(spread, terms.product(constant(fmt::format("{:.6g} mm2", kInterface * 1e6)), constant("1 K/W")));
+    ACCORD_TRY(over, terms.divided(spread, area));
+    ACCORD_TRY(all, terms.sum(constant(fmt::format("{} K/W", kSink)), over));
+    resistance = all;
+  }
+  ACCORD_TRY(above, terms.product(resistance, watts));
+  return terms.sum(ambient, above);
+}
+
 Result<int> DesignDescription::termAt(const std::string &path, bool requirement) {
   auto found = paths.find(path);
   if (requirement && found == paths.end()) {
@@ -347,8 +371,10 @@ Result<int> DesignDescription::termAt(const std::string &path, bool requirement)
                                                  "'energy' of every memory",
                                                  name)};
   }
+  if (requirement && found == paths.end() && path == "power.junction")
+    return junctionTerm();
   if (found == paths.end()) {
-    std::vector<std::string> known{"area", "power.tdp"};
+    std::vector<std::string> known{"area", "power.tdp", "power.junction"};
     for (const auto &[one, place] : paths)
       known.push_back(one);
     return Error{Code::UnknownName, fmt::format("'{}' has no '{}'", name, path), {}, {}, nearest(path, known)};

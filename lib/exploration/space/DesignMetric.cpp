@@ -271,7 +271,7 @@ Result<DesignMetric, MetricError> metricOf(DesignDescription &design, DesignMach
     Result<int> found = design.termAt(path, true);
     if (found || found.error().code != Code::UnknownName)
       return found;
-    std::vector<std::string> known{"area", "power.tdp"};
+    std::vector<std::string> known{"area", "power.tdp", "power.junction"};
     for (const auto &[one, term] : own)
       known.push_back(one);
     for (const auto &[one, place] : design.paths)

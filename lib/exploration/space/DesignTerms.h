@@ -47,6 +47,8 @@ public:
   int words(size_t index, std::vector<std::string> words);
   int figure(Kind kind, Dimension dimension);
   Result<int> divided(int over, int under) { return apply("/", {over, under}); }
+  Result<int> product(int a, int b) { return apply("*", {a, b}); }
+  Result<int> sum(int a, int b) { return apply("+", {a, b}); }
   /// A value of the dialect: a quantity, integer, truth, reference or application. Problems: an
   /// unknown name or function, dimensions that do not fit.
   Result<int> add(mlir::Attribute value, const Resolve &resolve);
