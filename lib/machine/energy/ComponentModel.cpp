@@ -80,7 +80,8 @@ std::optional<double> ComponentModel::elementEnergy(const std::string &type) con
   if (!of || !flop)
     return std::nullopt;
   double logic = 2 * flop->value.value + scaled(numbers_.registerEnergy, false) * (5 * of->bits + of->accumulator);
-  double wires = (2 * of->bits + of->accumulator) / 8 * wireEnergy(std::sqrt(*elementArea(type)));
+  double pitch = std::sqrt(*elementArea(type) / numbers_.logic * numbers_.array);
+  double wires = (2 * of->bits + of->accumulator) / 8 * wireEnergy(pitch);
   return (logic * supply_ + wires) * numbers_.energy;
 }
 

@@ -50,7 +50,7 @@ public:
   /// without a table.
   std::optional<double> elementArea(const std::string &type) const;
   /// Of a multiply-accumulate there, in joules: arithmetic and registers, and 2 w + accumulator bits over the pitch of
-  /// an element.
+  /// an element in its array.
   std::optional<double> elementEnergy(const std::string &type) const;
 
   /// Macros of a memory, one for each bank: (bits * (1 + P / rows) * (1 + P / columns) of its subarrays + P * (width +

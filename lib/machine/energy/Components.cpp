@@ -191,6 +191,7 @@ Result<ComponentNumbers> ComponentNumbers::read(std::string_view components, std
       {"overhead", "memory", kNumber, &out.memory, nullptr},
       {"overhead", "interface", kNumber, &out.interface, nullptr},
       {"overhead", "energy", kNumber, &out.energy, nullptr},
+      {"array", "area", kNumber, &out.array, nullptr},
       {"clock", "share", kNumber, &out.clock, nullptr},
   };
   for (const TableRow &row : table.rows()) {

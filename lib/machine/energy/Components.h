@@ -59,6 +59,7 @@ struct ComponentNumbers {
   double periphery = 0;                ///< rows, and columns, of cells
   double port = 0;                     ///< share of a cell that a further port adds
   double logic = 1, memory = 1, interface = 1, energy = 1;
+  double array = 1;                            ///< area of an array over that of its elements, of which their pitch is
   double clock = 0;                            ///< share of the power above idle that runs while nothing computes
   std::map<std::string, AtNode> multiply, add; ///< areas, by type
 

@@ -68,8 +68,8 @@ TEST(Components, ElementOfInt8At45nm) {
   const double overhead = ComponentNumbers::shipped().logic;
   EXPECT_NEAR(*model.elementArea("int8"), (282 + 137 + 72 * 4.522) * overhead * kUm2, 1e-15);
   EXPECT_NEAR(*model.elementArea("fp16"), (1640 + 4184 + 112 * 4.522) * overhead * kUm2, 1e-15);
-  double pitch = std::sqrt(*model.elementArea("int8")) * 1e3; // mm
-  double wires = 48 * pitch * 0.121e-12;                      // 0.9 V is nominal at 45 nm
+  double pitch = std::sqrt(*model.elementArea("int8") / overhead * ComponentNumbers::shipped().array) * 1e3; // mm
+  double wires = 48 * pitch * 0.121e-12; // 0.9 V is nominal at 45 nm
   EXPECT_NEAR(*model.elementEnergy("int8"), (0.3e-12 + 72 * 3e-15 + wires) * ComponentNumbers::shipped().energy, 1e-16);
   EXPECT_FALSE(model.elementArea("bool"));
   EXPECT_FALSE(model.elementEnergy("bool"));
@@ -193,6 +193,7 @@ TEST(Components, TablesSayWhereTheyAreWrong) {
                         "overhead, energy, , 1, 0.2, x\n",
                         "overhead, interface, , 3, 0.2, x\n",
                         "clock, share, , 0.1, 0.2, x\n",
+                        "array, area, , 2, 0.2, x\n",
                         "router, area, 65 nm, 2000 um2, 0.2, x\n",
                         "router, energy, 65 nm, 0.2 pJ/bit, 0.2, x\n",
                         "track, nodes, , 5, 0.2, x\n"};
