@@ -1,7 +1,10 @@
 // Idle power of the model of components against what tools read on boards without work: leakage, links, and standby of
 // stacks of HBM, which is fitted to the other boards for each of them. No chip of docs/chips.md is among them.
+#include "lib/machine/calibration/CapFit.h"
+#include "lib/machine/calibration/PowerFit.h"
 #include "lib/machine/energy/ComponentModel.h"
 #include "lib/machine/energy/Cooling.h"
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <gtest/gtest.h>
@@ -62,7 +65,28 @@ double fittedWithout(const Board *board) {
   return low;
 }
 
+double wattsOf(const std::string &name) {
+  return std::find_if(std::begin(kBoards), std::end(kBoards), [&](const Board &one) { return one.name == name; })
+      ->watts;
+}
+
 } // namespace
+
+// What the catalogue has measured of the same boards.
+TEST(IdlePower, ReadingsAreThoseOfTheCatalogue) {
+  for (const calibrate::PowerRow &row : calibrate::shippedPowerRows()) {
+    if (row.id == "acme-gpu_power_kalos-p5")
+      EXPECT_EQ(row.measured.value, wattsOf("A100 SXM4"));
+    if (row.id == "idle-h100-sxm")
+      EXPECT_EQ(row.measured.value, wattsOf("H100 SXM5"));
+  }
+  for (const calibrate::CapRow &row : calibrate::shippedCapRows()) {
+    if (row.board == "p100")
+      EXPECT_EQ(row.idle.value, wattsOf("P100 PCIe"));
+    if (row.board == "v100")
+      EXPECT_EQ(row.idle.value, wattsOf("V100 PCIe"));
+  }
+}
 
 TEST(IdlePower, OfBoardsThatTheFitHasNotSeen) {
   double worst = 0;
