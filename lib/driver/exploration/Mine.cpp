@@ -219,6 +219,8 @@ private:
     if (options_.scheduleEffort) {
       problem = jobs_.problemOf(of, aggregation, false, options_.scheduleEffort);
       answer.result = refineMining(*problem, answer.result, search_);
+    } else {
+      answer.result = tightenMining(*problem, std::move(answer.result), search);
     }
     const auto &best = answer.result.best;
     for (size_t i = 0; i < of.size(); ++i)

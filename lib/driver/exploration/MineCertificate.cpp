@@ -140,15 +140,13 @@ private:
     MiningVerifier verifier(certificate_, **machines, found, kernelPrograms());
     for (CertificateAnswer &answer : certificate_.answers) {
       bool ratio = certificate_.aggregation == "minimax_regret" && answer.jobs.size() > 1;
-      auto problem = mined_.problemOf(
-          answer.jobs, ratio ? ObjectiveAggregation::MinimaxRegret : ObjectiveAggregation::Sum, false, effort_);
+      auto problem =
+          mined_.problemOf(answer.jobs, ratio ? ObjectiveAggregation::MinimaxRegret : ObjectiveAggregation::Sum);
       MiningProof proof;
       for (const UnprovenDesign &design : verifier.open(answer, proof)) {
-        // Of placements the search has found none below its bound, and of searched schedules no more is asked than
-        // whether one is.
-        double below = effort_ > 0 ? answer.bound : INFINITY;
+        // Of placements the search has found none below its bound; of steps what schedules without search take.
         double value = design.design == answer.winner   ? answer.value
-                       : design.parallelConfigs.empty() ? problem->evaluate(design.design, below).value
+                       : design.parallelConfigs.empty() ? problem->evaluate(design.design, INFINITY).value
                                                         : INFINITY;
         answer.survivors.push_back({design.design, value, {}});
         if (!writePlacements(design, answer.survivors.back()))
@@ -156,7 +154,7 @@ private:
         for (CertificatePlan alternative : design.alternatives)
           if (number_ < kMaxPlans) {
             alternative.number = number_;
-            if (!writePlan(design.design, alternative.job, alternative.alternative, miningPlanFile(number_), true, 0))
+            if (!writeProof(design.design, alternative, miningPlanFile(number_)))
               return false;
             answer.survivors.back().plans.push_back(alternative), ++number_;
           }
@@ -241,49 +239,60 @@ private:
     auto step = problem.step(0, *answer.winner);
     std::string folder = planFolder(certificate_, answer, job);
     return !step || (makeFolder(diags_, folder_ + "/" + folder) &&
-                     writePlan(*answer.winner, job, step->alternative, folder + "/plan.json", false, step->effort));
+                     writePlan(*answer.winner, job, step->alternative, folder + "/plan.json", step->effort));
   }
 
-  /// As designs are valued. `brief`: without what solvers claimed; of designs that were closed, with what is proved of
-  /// each region where repeats are units.
-  bool writePlan(const Design &design, size_t job, size_t alternative, const std::string &file, bool brief,
-                 unsigned effort) {
-    auto machine = space_.machine(design);
-    if (!machine)
-      return true;
+  /// As designs are valued. Nothing: there is no such machine, or an error was reported.
+  std::optional<Plan> planOf(const Machine &machine, size_t job, size_t alternative, unsigned effort, bool subsets) {
     SingleDeviceRequest request;
     request.job = jobs_[job].name;
     request.batch = jobs_[job].batch;
-    request.effort = effort;
-    auto plan = planFor(jobs_[job].alternatives[alternative].work->graph(), *machine, request);
-    if (!plan) {
-      diags_.error(Code::InternalError, {}, "the plan of an evaluated design: " + plan.error().front().message);
-      return false;
-    }
-    if (brief && effort_ > 0)
-      addOrdered(*plan);
+    request.effort = effort, request.subsets = subsets;
+    auto plan = planFor(jobs_[job].alternatives[alternative].work->graph(), machine, request);
+    if (plan)
+      return std::move(*plan);
+    diags_.error(Code::InternalError, {}, "the plan of an evaluated design: " + plan.error().front().message);
+    return std::nullopt;
+  }
+
+  bool writePlan(const Design &design, size_t job, size_t alternative, const std::string &file, unsigned effort) {
+    auto machine = space_.machine(design);
+    if (!machine)
+      return true;
+    auto plan = planOf(*machine, job, alternative, effort, false);
     std::string path = folder_ + "/" + file;
-    if (!writeFile(diags_, path, (brief ? jsonLine(toJson(*plan)) : jsonText(toJson(*plan))) + "\n"))
+    if (!plan || !writeFile(diags_, path, jsonText(toJson(*plan)) + "\n"))
       return false;
     std::vector<std::string> unproved; // said by whoever verifies the plan
-    auto issue = brief ? std::nullopt : writeCertificate(llvm::sys::path::parent_path(path).str(), *plan, {}, unproved);
+    auto issue = writeCertificate(llvm::sys::path::parent_path(path).str(), *plan, {}, unproved);
     if (issue)
       diags_.error(Code::CannotWrite, {}, issue->message);
     return !issue;
   }
 
-  /// What windows prove; searches add nothing to it that a verifier could prove again.
-  void addOrdered(Plan &plan) const {
-    auto costs = estimate(plan.graph, plan.machine);
+  /// A plan by which a design is not below the bound: that of what can run at once, however iterations overlap, or of
+  /// each region where repeats are units, whichever is higher. Searches add nothing that a verifier could prove again.
+  bool writeProof(const Design &design, CertificatePlan &of, const std::string &file) {
+    auto machine = space_.machine(design);
+    if (!machine)
+      return true;
+    auto plan = planOf(*machine, of.job, of.alternative, 0, true);
+    if (!plan)
+      return false;
     OrderedBound ordered;
     ScheduleOptions options;
-    options.effort = effort_;
-    options.searches = false;
-    options.ordered = &ordered;
-    if (!costs || !scheduleStep(plan.graph, plan.machine, *costs, options))
-      return;
-    for (RegionId r = 0; r < ordered.regions.size(); ++r)
-      plan.schedule.regions[r].proven = std::move(ordered.regions[r]);
+    // Above the quick effort windows are looked at, which schedules that were searched for are bounded by.
+    options.effort = effort_ > 0 ? std::max(effort_, kQuickEffort + 1) : kQuickEffort;
+    options.searches = false, options.ordered = &ordered;
+    auto costs = estimate(plan->graph, plan->machine);
+    of.ordered = costs && scheduleStep(plan->graph, plan->machine, *costs, options) &&
+                 ordered.step.value > plan->schedule.bound.value;
+    if (of.ordered) {
+      plan = planOf(*machine, of.job, of.alternative, 0, false);
+      for (RegionId r = 0; plan && r < ordered.regions.size(); ++r)
+        plan->schedule.regions[r].proven = std::move(ordered.regions[r]);
+    }
+    return plan && writeFile(diags_, folder_ + "/" + file, jsonLine(toJson(*plan)) + "\n");
   }
 
   /// Plans that prove what single designs take at least.

@@ -56,6 +56,7 @@ void describeAnswer(JsonFields &f, CertificateAnswer &answer, const MiningCertif
     g.field("job", plan.job)
         .field("alternative", plan.alternative)
         .field("plan", plan.number, IntegerRange{0, 1'000'000})
+        .maybe("ordered", plan.ordered)
         .check("job", exists(), "no such work");
   };
   f.field("name", answer.name)

@@ -70,7 +70,8 @@ inline void numberSteps(CertificateJob &job) {
 /// a job on a cluster a placement problem, of all schedules and stages.
 struct CertificatePlan {
   size_t job = 0, alternative = 0;
-  unsigned number = 0; ///< of its file
+  unsigned number = 0;  ///< of its file
+  bool ordered = false; ///< what is proved of its regions is of schedules whose repeats are units of their iterations
 };
 
 /// A design that is not ruled out by what its operations take at least: what the search found.

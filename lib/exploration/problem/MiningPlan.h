@@ -53,6 +53,10 @@ struct MiningResult {
   /// Whenever the incumbent changed, or the bound by more than 1e-4 of itself; the last of all.
   std::vector<ConvergencePoint> convergence;
   EvaluatedDesigns evaluated;
+  /// Of `exact`: evaluated designs that may be worth less than `value` by other schedules, with their bounds, the least
+  /// first; and what no design is below that was not evaluated (0: not known).
+  std::vector<std::pair<double, Design>> unsettled;
+  double unevaluatedBound = 0;
   std::string proof;    ///< what proves the bound
   bool refused = false; ///< nothing was searched: `error` says why
   /// A checkpoint of another problem, one that cannot be read or written; a space too large for the

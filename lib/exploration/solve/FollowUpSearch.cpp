@@ -1,5 +1,8 @@
 #include "lib/exploration/solve/FollowUpSearch.h"
+#include "lib/exploration/solve/MiningRun.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace accord {
 namespace {
@@ -45,11 +48,53 @@ MiningResult mineWithEqualEffort(const std::string &strategy, MiningProblem &pro
   return all;
 }
 
+MiningResult tightenMining(MiningProblem &problem, MiningResult quick, const MiningOptions &options) {
+  constexpr size_t kRound = 16;
+  constexpr uint64_t kBoundsOfValue = 256; // take as long
+  if (!problem.hasFinalBound() || !quick.best || quick.refused || options.stopped())
+    return quick;
+  double start = processorSeconds(), settled = INFINITY;
+  uint64_t max = std::max(kMinTightened, quick.evaluations + quick.bounds / kBoundsOfValue);
+  auto executor = makeThreadExecutor(options.threads, options.stop);
+  const EvaluationTask task{EvaluationTask::Query::TightenBound, problem.numBoundLevels() + 1};
+  std::vector<std::pair<double, Design>> &open = quick.unsettled;
+  size_t next = 0;
+  auto bound = [&] {
+    double first = next < open.size() ? open[next].first : INFINITY;
+    return std::min({first, settled, quick.unevaluatedBound, quick.value});
+  };
+  while (next < std::min(open.size(), max) && open[next].first <= bound() && !options.stopped() &&
+         (options.gap <= 0 || bound() < quick.value * (1 - options.gap))) {
+    double until = bound() + (quick.value - bound()) / 8;
+    std::vector<DesignBox> round;
+    for (size_t i = next; i < std::min({open.size(), max, next + kRound}) && open[i].first <= until; ++i)
+      round.push_back({open[i].second, {}});
+    for (const DesignEvaluation &found : executor->results(problem, task, round)) {
+      double &known = open[next++].first;
+      known = std::max(known, found.lowerBound);
+      settled = std::min(settled, known);
+    }
+  }
+  quick.bounds += next;
+  quick.bound = std::max(quick.bound, bound());
+  std::erase_if(open, [&](const auto &one) { return one.first >= quick.value; });
+  llvm::sort(open);
+  if (options.timed)
+    quick.seconds += processorSeconds() - start;
+  if (next > 0) {
+    quick.convergence.push_back({quick.evaluations, quick.bounds, quick.value, quick.bound, quick.seconds});
+    quick.proof += fmt::format("; {} designs bounded by what can run at once", next);
+  }
+  return quick;
+}
+
 MiningResult refineMining(MiningProblem &problem, const MiningResult &quick, const MiningOptions &options) {
   if (!quick.best || quick.refused || options.stopped() || quick.evaluations >= options.evaluations)
     return quick;
   MiningOptions search = options;
   search.known = {*quick.best};
+  if (quick.isOptimal && quick.unevaluatedBound >= quick.value)
+    search.after = &quick;
   search.evaluations = options.evaluations - quick.evaluations;
   MiningResult refined = miningStrategy("exact")(problem, search);
   refined.evaluations += quick.evaluations, refined.bounds += quick.bounds;

@@ -35,6 +35,8 @@ public:
   /// Whether a value costs no more than some hundreds of `bound`, so that better designs are looked for all the while.
   virtual bool hasCheapValues() const { return numBoundLevels() == 0; }
   virtual double tightenBound(const Design &, unsigned) { return 0; }
+  /// Whether there is one level more, for designs that a search leaves open when it has ended (`tightenMining`).
+  virtual bool hasFinalBound() const { return false; }
   /// For problems where a design's worth is itself what a search finds (a placement): its value,
   /// with the bound that this search proved. Of a design that is worth `below` or more anything
   /// may be said that is true: an infinite value, a bound not less than `below`. The same for the
@@ -70,6 +72,9 @@ struct MiningOptions : SearchControl {
   bool timed = false;
   /// That the exact search and `mineParetoFront` value first. Those that are no designs are left out.
   std::vector<Design> known;
+  /// Where the exact search looks at what an earlier one by other schedules left unsettled, and at nothing else: it
+  /// evaluated all that may be best. Null: at the whole space.
+  const MiningResult *after = nullptr;
   unsigned threads = 1;         ///< at most 256; nothing in the result depends on it
   Executor *executor = nullptr; ///< does the work instead of `threads`; nor on that
   /// File of the values known, of the exact search: written anew, atomically, after every

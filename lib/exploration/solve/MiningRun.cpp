@@ -36,10 +36,9 @@ private:
   const std::atomic<bool> *stop_;
 };
 
-/// Of all threads of the process.
-double processorSeconds() { return double(std::clock()) / CLOCKS_PER_SEC; }
-
 } // namespace
+
+double processorSeconds() { return double(std::clock()) / CLOCKS_PER_SEC; }
 
 size_t DesignHash::operator()(const Design &design) const {
   uint64_t hash = 0xcbf29ce484222325ull; // FNV-1a, by words
@@ -201,6 +200,14 @@ std::vector<double> MiningRun::values(const std::vector<Design> &designs) {
   if (saved && !counted.empty())
     saved(false);
   return values;
+}
+
+void MiningRun::leaveUnsettled(double unevaluated) {
+  for (const auto &[design, known] : known_)
+    if (known.lowerBound < result_.value)
+      result_.unsettled.emplace_back(known.lowerBound, design);
+  std::sort(result_.unsettled.begin(), result_.unsettled.end());
+  result_.unevaluatedBound = evaluatedBound_ > 0 ? unevaluated : 0; // else a value was not waited for
 }
 
 void MiningRun::prove(double bound) {

@@ -25,6 +25,8 @@ std::vector<BoxHalves> halvesOf(const DesignBox &box);
 /// Those that choose something there is for each parameter.
 std::vector<Design> validDesigns(const std::vector<DesignParameter> &parameters, std::vector<Design> designs);
 
+double processorSeconds(); ///< of all threads of the process
+
 class MiningRun {
 public:
   /// Bounds the whole space. `defaultEvaluations`: evaluations if no limit is set.
@@ -75,6 +77,8 @@ public:
   double incumbent() const { return result_.value; }
   const std::optional<Design> &best() const { return result_.best; }
   double bound() const { return result_.bound; }
+  /// What is said of the evaluated designs that the result leaves open. `unevaluated`: no other design is below.
+  void leaveUnsettled(double unevaluated);
   /// No design is worth less than this (or than the incumbent, which is the bound then).
   void prove(double bound);
   MiningResult finish(std::string proof);

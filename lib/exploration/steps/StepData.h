@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/exploration/steps/StepCores.h"
 #include "lib/exploration/steps/StepWork.h"
+#include "lib/planning/solve/StepSubsets.h"
 #include <algorithm>
 #include <cmath>
 
@@ -98,6 +99,7 @@ struct StepWork::Data {
   double priced(const Machine &machine, const StepBoundOptions &options) const;
   double pricedNow(const Machine &machine, const StepBoundOptions &options) const;
   std::string keyOf(const Machine &machine, const StepBoundOptions &options) const;
+  mutable ExecutionOrders orders;
   mutable std::shared_mutex mutex;
   mutable std::unordered_map<std::string, double> known; ///< bounds, by all that they follow from
   void times(const Machine &machine, const StepBoundOptions &options, std::vector<double> &seconds) const;

@@ -35,10 +35,15 @@ struct StepProblem::Data {
   ParameterDependence dependence;
   unsigned effort;
   std::mutex mutex;
-  /// By job, way, design; with how it was scheduled: 0 quickly, 1 bounded, 2 searched for.
+  /// By job, way, design; with how it was scheduled.
   std::map<std::tuple<size_t, size_t, Design, int>, StepValue> known;
 
-  enum How : int { Quickly, Bounded, Searched };
+  enum How : int {
+    Quickly,
+    Subsets, ///< and bounded by what can run at once
+    Bounded, ///< in iterations one after the other
+    Searched
+  };
 
   StepValue valued(size_t job, size_t alternative, const Design &design, const Machine &machine, How how = Quickly) {
     std::tuple key{job, alternative, design, int(how)};
@@ -48,7 +53,9 @@ struct StepProblem::Data {
         return found->second;
     }
     const StepWork &work = *jobs[job].alternatives[alternative].work;
-    StepValue value = how == Quickly ? work.value(machine) : work.refined(machine, effort, how == Searched);
+    StepValue value = how == Quickly   ? work.value(machine)
+                      : how == Subsets ? work.boundedBySubsets(machine)
+                                       : work.refined(machine, effort > 0 ? effort : kQuickEffort, how == Searched);
     value.alternative = alternative;
     value.value =
         value.fits ? objective.of({design, design}, machine, {value.step, value.joules, jobs[job].batch}) : kNever;
@@ -67,7 +74,7 @@ struct StepProblem::Data {
   }
   /// Of its best way, the first among equals; ways whose bound is above the best, or not less than `below`, are not
   /// looked at. With an effort its schedules are searched for where that may make it worth less than `below`; `how`
-  /// Bounded: they are not searched for, and `lowerBound` is all that counts.
+  /// less than Searched: they are not searched for, and `lowerBound` is all that counts.
   StepValue valued(size_t job, const Design &design, const Machine &machine, double below, How how,
                    double &lowerBound) {
     std::optional<StepValue> best;
@@ -80,8 +87,8 @@ struct StepProblem::Data {
         open = std::min(open, bound);
         break;
       }
-      for (How step : {Quickly, Bounded, Searched}) {
-        if (step > how || (effort > 0 && best && bound >= std::min(below, best->value)))
+      for (How step : {Quickly, Subsets, Bounded, Searched}) {
+        if (step > how || ((effort > 0 || step > Quickly) && best && bound >= std::min(below, best->value)))
           break;
         StepValue one = valued(job, alternative, design, machine, step);
         if (step == Quickly && !one.fits)
@@ -89,7 +96,7 @@ struct StepProblem::Data {
         else if (step == Quickly)
           bound = std::max(bound, bounded(job, of, {design, design}, machine, closely()));
         bound = std::max(bound, objectiveValue(job, of, {design, design}, machine, one.lowerBound));
-        if (step == Bounded) // its schedule is none that a search with an effort finds
+        if (step == Subsets || step == Bounded) // its schedule is none that a search with an effort finds
           continue;
         if (!best || std::pair(one.value, one.alternative) < std::pair(best->value, best->alternative))
           best = one;
@@ -171,14 +178,15 @@ double StepProblem::bound(const DesignBox &box) {
   });
 }
 
-unsigned StepProblem::numBoundLevels() const { return data_->effort > 0; }
+unsigned StepProblem::numBoundLevels() const { return data_->effort > 0 ? 2 : 0; }
+bool StepProblem::hasFinalBound() const { return data_->effort == 0; }
 
-double StepProblem::tightenBound(const Design &design, unsigned) {
-  return data_->evaluated(design, kNever, Data::Bounded).lowerBound;
+double StepProblem::tightenBound(const Design &design, unsigned level) {
+  return data_->evaluated(design, kNever, level == 1 && data_->effort > 0 ? Data::Subsets : Data::Bounded).lowerBound;
 }
 
 DesignEvaluation StepProblem::evaluate(const Design &design, double below) {
-  return data_->evaluated(design, below, Data::Searched);
+  return data_->evaluated(design, below, data_->effort > 0 ? Data::Searched : Data::Quickly);
 }
 
 DesignEvaluation StepProblem::Data::evaluated(const Design &design, double below, How how) {
@@ -198,8 +206,7 @@ DesignEvaluation StepProblem::Data::evaluated(const Design &design, double below
   std::vector<double> lowerBound(jobs.size());
   std::vector<EvaluatedStep> steps(jobs.size());
   double value = objective.aggregate(jobs, [&](size_t job) {
-    StepValue found =
-        valued(job, design, *machine, objective.below(jobs[job], below), effort > 0 ? how : Quickly, lowerBound[job]);
+    StepValue found = valued(job, design, *machine, objective.below(jobs[job], below), how, lowerBound[job]);
     steps[job] = {found.step, found.joules};
     return found.value;
   });

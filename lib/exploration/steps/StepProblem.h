@@ -59,7 +59,9 @@ public:
   ~StepProblem() override;
   const std::vector<DesignParameter> &parameters() const override;
   double bound(const DesignBox &box) override;
-  unsigned numBoundLevels() const override; ///< 1 with an effort: the bound of its schedules
+  /// 2 with an effort: by what can run at once, and of iterations one after the other; else the first is a final one.
+  unsigned numBoundLevels() const override;
+  bool hasFinalBound() const override;
   double tightenBound(const Design &design, unsigned level) override;
   DesignEvaluation evaluate(const Design &design, double below) override;
   std::vector<double> bottleneckGains(const Design &design) override;

@@ -144,6 +144,14 @@ StepValue StepWork::value(const Machine &machine, Errors *errors) const {
   return valueOf(graph(), machine, *found);
 }
 
+StepValue StepWork::boundedBySubsets(const Machine &machine) const {
+  ScheduleOptions options = withEffort(0);
+  options.subsets = true;
+  options.orders = &data_->orders;
+  auto found = scheduled(graph(), machine, prices_.get(), options);
+  return found ? valueOf(graph(), machine, *found) : never();
+}
+
 std::optional<Costs> StepWork::costs(const Machine &machine) const {
   EstimateOptions options;
   options.prices = prices_.get();

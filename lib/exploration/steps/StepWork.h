@@ -56,6 +56,8 @@ public:
   /// A schedule without search (effort 0), its energy and its peak of device memory. Infinite, and
   /// does not fit, where `estimate` or `scheduleStep` refuse it: `issues` gets why.
   StepValue value(const Machine &machine, Errors *errors = nullptr) const;
+  /// The same schedule, with a bound by what can run at once as well (`SolveOptions::subsets`), in some times as long.
+  StepValue boundedBySubsets(const Machine &machine) const;
   /// What `estimate` has for the machine, without formulas, tiles and assumptions; nothing where
   /// it refuses.
   std::optional<Costs> costs(const Machine &machine) const;

@@ -116,7 +116,11 @@ public:
   std::string search() {
     if (!run.empty()) {
       run.values(validDesigns(run.parameters(), run.options().known));
-      open({run.bound(), wholeOf(run.parameters())});
+      if (const MiningResult *after = run.options().after)
+        for (const auto &[bound, design] : after->unsettled)
+          open({bound, {design, design}});
+      else
+        open({run.bound(), wholeOf(run.parameters())});
     }
     if (looksAhead() && !openNodes.empty() && incumbents.isDue())
       incumbents.search();
@@ -125,6 +129,7 @@ public:
       if (std::optional<Design> reached = dive(limited))
         run.value(*reached);
     std::string ended = rounds();
+    run.leaveUnsettled(run.isTruncated() ? 0 : lowerBound());
     std::string proof = fmt::format("branch and bound: {}; {} open nodes", ended, numOpenNodes());
     // Of designs that are not evaluated; the gap is also what schedules of evaluated ones leave open.
     if (double open = 1 - lowerBound() / run.incumbent(); run.best() && open > 0)

@@ -15,6 +15,8 @@ namespace {
 
 /// Regions of more operations are not searched for those that exclude each other.
 constexpr size_t kMaxJoint = 1000;
+/// Subsets that are looked at for a bound without effort: some hundredths of a second.
+constexpr int64_t kQuickSubsets = 50'000;
 
 using Id = SchedulingProblem::Id;
 
@@ -235,7 +237,8 @@ private:
       addJointResources(problem, machine_.cores.size());
     SolveOptions options = options_;
     if (repeats && !options_.searches)
-      options.effort = 0; // bounded below, as repeats must be
+      options.effort = 0;                                 // bounded below, as repeats must be
+    options.subsets &= !repeats && region.owner == kNone; // `stepSubsets` sees what repeats
     if (options_.observe)
       options_.observe(r, problem);
     SchedulingResult result = accord::schedule(problem, options);
@@ -444,8 +447,10 @@ private:
     int64_t length = schedule_.regions[top].length.value;
     bool repeats = llvm::any_of(graph_.regions[top].operations,
                                 [&](OperationId id) { return graph_.operations[id].body != kNone; });
-    if (repeats && !options_.ordered && options_.effort > 0 && best.value < length)
-      proven = stepSubsets(graph_, deps_, variants_, top, length);
+    if (repeats && !options_.ordered && (options_.effort > 0 || options_.subsets) && best.value < length)
+      proven =
+          stepSubsets(graph_, deps_, variants_, top,
+                      {length, options_.effort > 0 ? StepSubsetOptions().subsets : kQuickSubsets, options_.orders});
     if (proven.value <= best.value)
       return;
     best.value = proven.value;

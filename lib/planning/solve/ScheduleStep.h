@@ -21,10 +21,13 @@ struct OrderedBound {
 };
 
 /// For each region; progress is of the region it is in.
+class ExecutionOrders;
+
 struct ScheduleOptions : SolveOptions {
   ScheduleOptions() { effort = kQuickEffort; }
   explicit ScheduleOptions(const SearchLimits &limits) : SolveOptions{limits} {}
-  OrderedBound *ordered = nullptr; ///< gets it; the schedule is the same
+  OrderedBound *ordered = nullptr;   ///< gets it; the schedule is the same
+  ExecutionOrders *orders = nullptr; ///< of the graph, where it is scheduled on many machines
   /// Iterations of a repeat may start before the last one is over (`overlapIterations`).
   bool overlap = false;
   /// Told of the problem of each region, bodies first, before it is scheduled with these options. Tasks are the

@@ -134,6 +134,7 @@ Result<Plan, Errors> planFor(WorkGraph graph, const Machine &machine, const Sing
   plan.costs = std::move(*costs);
   ScheduleOptions scheduling(request);
   scheduling.observe = request.observe;
+  scheduling.subsets = request.subsets;
   scheduling.overlap = request.overlap && request.objective != Objective::Memory;
   auto schedule = scheduleStep(graph, plan.machine, plan.costs, scheduling);
   if (!schedule)

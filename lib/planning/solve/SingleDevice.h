@@ -34,6 +34,7 @@ struct SingleDeviceRequest : SearchLimits {
   /// Iterations of a repeat may start before the last one is over, where that is shorter and the plan then keeps its
   /// memory and requirements (`ScheduleOptions::overlap`). Not where the objective is memory.
   bool overlap = true;
+  bool subsets = false; ///< see `SolveOptions`
   unsigned threads = 1;
   /// Told of the scheduling problems of the regions of each step that is scheduled; see `ScheduleOptions`.
   std::function<void(RegionId, const SchedulingProblem &)> observe;

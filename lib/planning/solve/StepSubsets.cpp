@@ -81,9 +81,13 @@ public:
       }
       work.tasks.push_back({&modes_[i], order_.times(operations_[i])});
     }
-    work.apart.assign(operations_.size(), llvm::BitVector(operations_.size()));
-    order(work.apart);
     return work;
+  }
+
+  std::vector<llvm::BitVector> apart() {
+    std::vector<llvm::BitVector> apart(operations_.size(), llvm::BitVector(operations_.size()));
+    order(apart);
+    return apart;
   }
 
 private:
@@ -139,16 +143,36 @@ private:
 
 } // namespace
 
+std::shared_ptr<const ExecutionOrders::Apart> ExecutionOrders::find(RegionId top,
+                                                                    const std::vector<OperationId> &operations) const {
+  std::shared_lock lock(mutex_);
+  auto found = known_.find({top, operations});
+  return found != known_.end() ? found->second : nullptr;
+}
+
+void ExecutionOrders::add(RegionId top, const std::vector<OperationId> &operations, Apart apart) {
+  std::unique_lock lock(mutex_);
+  known_.try_emplace({top, operations}, std::make_shared<const Apart>(std::move(apart)));
+}
+
 SchedulingBound stepSubsets(const WorkGraph &graph, const Dependences &dependences, const OperationVariants &variants,
-                            RegionId top, int64_t goal) {
+                            RegionId top, const StepSubsetOptions &options) {
   ExecutionOrder order(graph, dependences, top);
   StepWorkBuilder builder(graph, order, variants);
   const std::vector<OperationId> &operations = builder.operations();
   if (operations.empty() || operations.size() > kMaxSubsetOperations || order.executions() > kMaxSubsetExecutions)
     return {};
   SubsetLimits limits;
-  limits.goal = goal;
-  SchedulingBound bound = boundOf(subsetBound(builder.work(), limits));
+  limits.goal = options.goal, limits.subsets = options.subsets;
+  ConcurrentWork work = builder.work();
+  if (auto known = options.orders ? options.orders->find(top, operations) : nullptr) {
+    work.apart = *known;
+  } else {
+    work.apart = builder.apart();
+    if (options.orders)
+      options.orders->add(top, operations, work.apart);
+  }
+  SchedulingBound bound = boundOf(subsetBound(work, limits));
   for (SchedulingProblem::Id &task : bound.tasks)
     task = operations[task];
   return bound;

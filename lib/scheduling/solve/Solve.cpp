@@ -220,7 +220,8 @@ public:
     start();
     if (!finished() && options.searches)
       lists(isLearnt() ? std::min(listWork, kMaxFirstListWork) : listWork);
-    if (!finished())
+    // Where bounds alone are looked for quickly, windows take most of the time and raise few of them.
+    if (!finished() && (options.searches || options.effort > kQuickEffort))
       windows();
     if (!finished())
       subsets();
@@ -412,7 +413,7 @@ private:
 
   /// A bound by what can run at once.
   void subsets() {
-    if (numBusy() > kMaxForSubsets || options.effort == 0 || !options.bounds)
+    if (numBusy() > kMaxForSubsets || (options.effort == 0 && !options.subsets) || !options.bounds)
       return;
     SubsetLimits limits;
     limits.subsets = kSubsetsPerTask * static_cast<int64_t>(in.size());

@@ -8,6 +8,7 @@ namespace accord {
 struct SolveOptions : SearchLimits {
   bool searches = true; ///< false: bounds alone are looked for, by arithmetic and windows
   bool bounds = true;   ///< false: a schedule alone is looked for; no bound then ends the search early
+  bool subsets = false; ///< a bound by what can run at once is looked for at effort 0, too
 };
 
 /// Needs a problem that `check` passes. Deterministic unless stopped. Schedules satisfy

@@ -50,9 +50,8 @@ TEST(StepSubsets, NeverAboveAScheduleInWhichIterationsOverlap) {
     SCOPED_TRACE(seed);
     Plan plan = planFor(RandomGraph(seed, {}).graph, machineOf(seed));
     Costs costs = *estimate(plan.graph, plan.machine);
-    SchedulingBound bound =
-        stepSubsets(plan.graph, Dependences::of(plan.graph), OperationVariants(plan.graph, plan.machine, costs),
-                    kMicrobatchRegion, INT64_MAX);
+    SchedulingBound bound = stepSubsets(plan.graph, Dependences::of(plan.graph),
+                                        OperationVariants(plan.graph, plan.machine, costs), kMicrobatchRegion, {});
     if (bound.value == 0)
       continue;
     Flat flat(plan.graph, plan.schedule, durationsOf(plan.graph, costs));
