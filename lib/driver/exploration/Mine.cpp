@@ -216,11 +216,12 @@ private:
                        ObjectiveAggregation aggregation, const MiningOptions &search,
                        std::vector<std::optional<PlacedBest>> &placements) {
     MinedAnswer answer{miningStrategy(options_.strategy)(*problem, search), {}};
-    if (options_.scheduleEffort) {
-      problem = jobs_.problemOf(of, aggregation, false, options_.scheduleEffort);
-      answer.result = refineMining(*problem, answer.result, search_);
-    } else {
+    if (!options_.scheduleEffort)
       answer.result = tightenMining(*problem, std::move(answer.result), search);
+    if (unsigned effort = options_.scheduleEffort ? options_.scheduleEffort : effortForGap(answer.result)) {
+      certifiedEffort_ = effort;
+      problem = jobs_.problemOf(of, aggregation, false, effort);
+      answer.result = refineMining(*problem, answer.result, search_);
     }
     const auto &best = answer.result.best;
     for (size_t i = 0; i < of.size(); ++i)
@@ -229,6 +230,15 @@ private:
     if (best)
       answer.design = jobs_.designed(name, *problem, of, *best);
     return answer;
+  }
+
+  /// Where a gap is asked for that the best schedules without search leave: the quick effort, where nothing else that
+  /// is asked for values designs by these. 0: none.
+  unsigned effortForGap(const MiningResult &found) const {
+    bool alone = !options_.executor && options_.compare.empty() && options_.front.empty() && !options_.sensitivity &&
+                 jobs_.size() == 1;
+    bool open = search_.gap > 0 && found.isOptimal && found.gap() > search_.gap;
+    return alone && open && options_.strategy == "exact" && !jobs_.placed(0) ? kQuickEffort : 0;
   }
 
   /// The search with its files. Of the first one there must be a file to go on from; it may have
@@ -288,8 +298,7 @@ private:
       return jobs_.first().finish(kWrongInput, "mine");
     const std::string &folder = options_.session.output;
     AnswerFolder answer(diags, folder);
-    if (!answer ||
-        !writeMiningCertificate(answer.path(), jobs_, options_.scheduleEffort, plan_, diags, search_.stopped()))
+    if (!answer || !writeMiningCertificate(answer.path(), jobs_, certifiedEffort_, plan_, diags, search_.stopped()))
       return jobs_.first().finish(kWrongInput, "mine");
     for (size_t j = 0; j < jobs_.size(); ++j) // what pins said of layers
       if (jobs_.session(j).diagnostics().hasErrors())
@@ -322,6 +331,7 @@ private:
   Session *failed_ = nullptr;
   MiningOptions search_;
   MineReportOptions findings_;
+  unsigned certifiedEffort_ = 0; ///< of the schedules that designs are valued by
   MiningPlan plan_;
 };
 
