@@ -145,16 +145,17 @@ private:
       MiningProof proof;
       for (const UnprovenDesign &design : verifier.open(answer, proof)) {
         // Of placements the search has found none below its bound; of steps what schedules without search take.
-        double value = design.design == answer.winner   ? answer.value
-                       : design.parallelConfigs.empty() ? problem->evaluate(design.design, INFINITY).value
-                                                        : INFINITY;
-        answer.survivors.push_back({design.design, value, {}});
+        DesignEvaluation quick{INFINITY, INFINITY};
+        if (design.parallelConfigs.empty())
+          quick = problem->evaluate(design.design, INFINITY);
+        bool plain = quick.lowerBound >= answer.bound * (1 - 1e-9); // without what can run at once
+        answer.survivors.push_back({design.design, design.design == answer.winner ? answer.value : quick.value, {}});
         if (!writePlacements(design, answer.survivors.back()))
           return false;
         for (CertificatePlan alternative : design.alternatives)
           if (number_ < kMaxPlans) {
             alternative.number = number_;
-            if (!writeProof(design.design, alternative, miningPlanFile(number_)))
+            if (!writeProof(design.design, alternative, plain, miningPlanFile(number_)))
               return false;
             answer.survivors.back().plans.push_back(alternative), ++number_;
           }
@@ -270,13 +271,14 @@ private:
     return !issue;
   }
 
-  /// A plan by which a design is not below the bound: that of what can run at once, however iterations overlap, or of
-  /// each region where repeats are units, whichever is higher. Searches add nothing that a verifier could prove again.
-  bool writeProof(const Design &design, CertificatePlan &of, const std::string &file) {
+  /// A plan by which a design is not below the bound: `plain`, that of schedules without search; else that of what can
+  /// run at once, however iterations overlap, or of each region where repeats are units, whichever is higher. Searches
+  /// add nothing that a verifier could prove again.
+  bool writeProof(const Design &design, CertificatePlan &of, bool plain, const std::string &file) {
     auto machine = space_.machine(design);
     if (!machine)
       return true;
-    auto plan = planOf(*machine, of.job, of.alternative, 0, true);
+    auto plan = planOf(*machine, of.job, of.alternative, 0, !plain);
     if (!plan)
       return false;
     OrderedBound ordered;
@@ -284,8 +286,10 @@ private:
     // Above the quick effort windows are looked at, which schedules that were searched for are bounded by.
     options.effort = effort_ > 0 ? std::max(effort_, kQuickEffort + 1) : kQuickEffort;
     options.searches = false, options.ordered = &ordered;
-    auto costs = estimate(plan->graph, plan->machine);
-    of.ordered = costs && scheduleStep(plan->graph, plan->machine, *costs, options) &&
+    std::optional<Result<Costs, Errors>> costs;
+    if (!plain)
+      costs = estimate(plan->graph, plan->machine);
+    of.ordered = costs && *costs && scheduleStep(plan->graph, plan->machine, **costs, options) &&
                  ordered.step.value > plan->schedule.bound.value;
     if (of.ordered) {
       plan = planOf(*machine, of.job, of.alternative, 0, false);

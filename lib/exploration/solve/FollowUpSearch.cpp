@@ -51,6 +51,7 @@ MiningResult mineWithEqualEffort(const std::string &strategy, MiningProblem &pro
 MiningResult tightenMining(MiningProblem &problem, MiningResult quick, const MiningOptions &options) {
   constexpr size_t kRound = 16;
   constexpr uint64_t kBoundsOfValue = 256; // take as long
+  constexpr double kSmallGap = 1e-4;       // is left
   if (!problem.hasFinalBound() || !quick.best || quick.refused || options.stopped())
     return quick;
   double start = processorSeconds(), settled = INFINITY;
@@ -64,7 +65,7 @@ MiningResult tightenMining(MiningProblem &problem, MiningResult quick, const Min
     return std::min({first, settled, quick.unevaluatedBound, quick.value});
   };
   while (next < std::min(open.size(), max) && open[next].first <= bound() && !options.stopped() &&
-         (options.gap <= 0 || bound() < quick.value * (1 - options.gap))) {
+         bound() < quick.value * (1 - std::max(options.gap, kSmallGap))) {
     double until = bound() + (quick.value - bound()) / 8;
     std::vector<DesignBox> round;
     for (size_t i = next; i < std::min({open.size(), max, next + kRound}) && open[i].first <= until; ++i)
