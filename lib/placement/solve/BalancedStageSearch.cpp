@@ -1,4 +1,5 @@
 #include "lib/placement/solve/BalancedStageSearch.h"
+#include "lib/placement/solve/GroupAssignment.h"
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -109,8 +110,13 @@ std::optional<std::vector<int64_t>> BalancedStageSearch::onlyCut() const {
 /// The equal layers in the middle of a chain: after `first` others, and before `last` others. Nothing where a first or
 /// last stage could not hold the others.
 std::optional<BalancedStageSearch::Middle> BalancedStageSearch::middle() const {
-  if (!lattice_.chain || configuration_.parallelConfigs.size() != 1)
+  if (!lattice_.chain || (configuration_.parallelConfigs.size() != 1 && !configuration_.each))
     return std::nullopt;
+  auto mayRun = [&](Id layer) {
+    return std::ranges::all_of(configuration_.parallelConfigs, [&](Id parallelConfig) {
+      return mayRunOn(problem_, layer, problem_.parallelConfigs[parallelConfig].deviceType);
+    });
+  };
   const auto &layers = problem_.layers;
   int64_t size = layers_;
   Id of = layers[layers.size() / 2].of;
@@ -120,8 +126,7 @@ std::optional<BalancedStageSearch::Middle> BalancedStageSearch::middle() const {
   while (found.last < size && layers[size - 1 - found.last].of != of)
     ++found.last;
   for (int64_t i = found.first; i < size - found.last; ++i)
-    if (layers[i].of != of ||
-        !mayRunOn(problem_, i, problem_.parallelConfigs[configuration_.parallelConfigs[0]].deviceType))
+    if (layers[i].of != of || !mayRun(i))
       return std::nullopt;
   if (stages_ < 2 || minSize_ < std::max(found.first, found.last))
     return std::nullopt;
@@ -146,15 +151,13 @@ Part BalancedStageSearch::partOf(int64_t stage, int64_t size) const {
   return {static_cast<uint32_t>(from), static_cast<uint32_t>(from + size)};
 }
 
-StageBound BalancedStageSearch::boundOf(const Part &part, int64_t stage) const {
-  Id parallelConfig = configuration_.parallelConfigs[0];
+StageBound BalancedStageSearch::boundOf(Id parallelConfig, const Part &part, int64_t stage) const {
   Sums sums = lattice_.between(parallelConfig, part.from, part.to);
   return ConfigurationContext::boundOf(parallelConfig, sums, sums.recomputeTime, stage, minCrossing(stage),
                                        stage + 1 < stages_ ? minCrossing(stage + 1) : 0);
 }
 
-int64_t BalancedStageSearch::minTiesOf(int64_t group) const {
-  Id parallelConfig = configuration_.parallelConfigs[0];
+int64_t BalancedStageSearch::minTiesOf(Id parallelConfig, int64_t group) const {
   if (group == 0)
     return minTies(parallelConfig, 0, 1);
   return group + 1 == groups_ ? minTies(parallelConfig, lattice_.last() - 1, lattice_.last()) : 0;
@@ -162,8 +165,8 @@ int64_t BalancedStageSearch::minTiesOf(int64_t group) const {
 
 /// Bounds of the step by number of the group's stages that have one layer more, as many as fit. `front` and `drain`:
 /// the first stages of the groups before, until its first pass and after its last one. Nothing if a layer cannot run.
-std::optional<std::vector<int64_t>> BalancedStageSearch::balancedSteps(int64_t group, int64_t front, int64_t drain) {
-  Id parallelConfig = configuration_.parallelConfigs[0];
+std::optional<std::vector<int64_t>> BalancedStageSearch::balancedSteps(Id parallelConfig, int64_t group, int64_t front,
+                                                                       int64_t drain) {
   int64_t memory = problem_.deviceTypeOf(parallelConfig).memory;
   std::vector<int64_t> stages;
   for (int64_t s = group; s < stages_; s += groups_)
@@ -183,7 +186,7 @@ std::optional<std::vector<int64_t>> BalancedStageSearch::balancedSteps(int64_t g
       Sums sums = lattice_.between(parallelConfig, parts.back().from, parts.back().to);
       if (sums.cannot)
         return std::nullopt;
-      pass += boundOf(parts.back(), s).work(), recomputeTime += sums.recomputeTime;
+      pass += boundOf(parallelConfig, parts.back(), s).work(), recomputeTime += sums.recomputeTime;
       work += sums;
       work.backward += problem_.overlapFraction <= 1 ? sums.recomputeTime : sums.maxRecomputeTime;
     }
@@ -196,57 +199,67 @@ std::optional<std::vector<int64_t>> BalancedStageSearch::balancedSteps(int64_t g
     pass += rest, work.backward += problem_.overlapFraction <= 1 ? rest : 0;
     int64_t stepTail =
         exposedStepTail(problem_, parallelConfig, work, countReplicasPerNode(problem_, parallelConfig, groups_)) +
-        minTiesOf(group);
+        minTiesOf(parallelConfig, group);
     steps.push_back(front + microbatches_ * pass + std::max(drain, stepTail));
   }
   return steps;
 }
 
-/// Value of the least step within which the groups can take all larger stages. `steps`: by group, number of them.
-double BalancedStageSearch::minStepValue(const std::vector<std::vector<int64_t>> &steps) const {
-  int64_t low = 0;
+/// Stages of a group with a layer more that end within a step; -1: not even without any.
+static int64_t largerWithin(const std::vector<int64_t> &steps, int64_t step) {
+  return std::upper_bound(steps.begin(), steps.end(), step) - steps.begin() - 1;
+}
+
+/// Whether groups can take all larger stages within a step.
+bool BalancedStageSearch::takeWithin(int64_t step) const {
+  GroupAssignment all{{}, maxGroupsOfKinds()};
+  for (const auto &group : steps_) {
+    all.holds.emplace_back();
+    for (const std::vector<int64_t> &mine : group) {
+      int64_t larger = largerWithin(mine, step);
+      all.holds.back().push_back(larger < 0 ? -INFINITY : static_cast<double>(larger));
+    }
+  }
+  return all.max() >= static_cast<double>(larger_);
+}
+
+/// The least step within which groups can take all larger stages, by `steps_`; nothing: there is none.
+std::optional<int64_t> BalancedStageSearch::minBalancedStep() const {
   std::vector<int64_t> tried;
-  for (const auto &mine : steps) {
-    low = std::max(low, mine[0]);
-    tried.insert(tried.end(), mine.begin(), mine.end());
-  }
+  for (const auto &group : steps_)
+    for (const std::vector<int64_t> &mine : group)
+      tried.insert(tried.end(), mine.begin(), mine.end());
   std::sort(tried.begin(), tried.end());
-  for (int64_t step : tried) {
-    if (step < low)
-      continue;
-    int64_t room = 0;
-    for (const auto &mine : steps)
-      room += std::upper_bound(mine.begin(), mine.end(), step) - mine.begin() - 1;
-    if (room >= larger_)
-      return value(step, minRatesOf({}));
-  }
-  return searchState_.value;
+  auto enough = std::ranges::partition_point(tried, [&](int64_t step) { return !takeWithin(step); });
+  return enough == tried.end() ? std::nullopt : std::optional(*enough);
 }
 
 double BalancedStageSearch::balancedBound() {
   if (!balanced_)
     return 0;
-  std::vector<std::vector<int64_t>> steps;
+  steps_.clear();
   int64_t front = 0, drain = 0;
   for (int64_t g = 0; g < groups_; ++g) {
-    auto mine = balancedSteps(g, front, drain);
-    if (!mine)
-      return 0;
-    if (mine->empty())
+    steps_.emplace_back();
+    int64_t minFront = INT64_MAX, minDrain = INT64_MAX;
+    for (Id parallelConfig : configuration_.parallelConfigs) {
+      auto mine = balancedSteps(parallelConfig, g, front, drain);
+      if (!mine)
+        return 0;
+      steps_.back().push_back(std::move(*mine));
+      StageBound first = boundOf(parallelConfig, partOf(g, minSize_), g);
+      minFront = std::min(minFront, first.forward + first.send);
+      minDrain = std::min(minDrain, first.send + first.backward + first.weight);
+    }
+    if (std::ranges::all_of(steps_.back(), &std::vector<int64_t>::empty))
       return searchState_.value; // nothing fits
-    steps.push_back(std::move(*mine));
-    StageBound first = boundOf(partOf(g, minSize_), g);
-    front += first.forward + first.send, drain += first.send + first.backward + first.weight;
+    front += minFront, drain += minDrain;
   }
   maxLarger_.clear();
-  for (const auto &mine : steps) {
-    int64_t max = -1, limit = longest();
-    for (size_t n = 0; n < mine.size(); ++n)
-      if (mine[n] <= limit)
-        max = n;
-    maxLarger_.push_back(max);
-  }
-  return minStepValue(steps);
+  for (const auto &group : steps_)
+    maxLarger_.push_back(largerWithin(group[0], longest()));
+  auto step = minBalancedStep();
+  return step ? value(*step, minRatesOf({})) : searchState_.value;
 }
 
 // --- Plans that are made without search. ---
@@ -352,7 +365,7 @@ std::optional<BalancedPlans> BalancedStageSearch::balancedPlans() const {
   for (int64_t s = 0; s < stages_; ++s) {
     Part part = partOf(s, minSize_);
     Sums sums = lattice_.between(parallelConfig, part.from, part.to);
-    StageBound bound = boundOf(part, s);
+    StageBound bound = boundOf(parallelConfig, part, s);
     int64_t longer = gather(sums.weights + layer.weights) - gather(sums.weights);
     BalancedPlans::Stage stage;
     stage.forward = bound.forward;
@@ -374,7 +387,7 @@ std::optional<BalancedPlans> BalancedStageSearch::balancedPlans() const {
   int64_t replicasPerNode = countReplicasPerNode(problem_, parallelConfig, groups_);
   for (int64_t g = 0; g < groups_; ++g) {
     BalancedPlans::Group group{held_[g], {}, {}, {}};
-    int64_t tied = minTiesOf(g);
+    int64_t tied = minTiesOf(parallelConfig, g);
     StageWork work = works[g];
     for (int64_t n = 0; n <= std::min(plans.more, configuration_.virtualStages); ++n, work += layer) {
       group.exchange.push_back(gradientSyncTime(problem_, parallelConfig, work, replicasPerNode));
@@ -545,6 +558,8 @@ double BalancedStageSearch::branch(Minimax &minimax, Node root, size_t maxSubset
 }
 
 double BalancedStageSearch::minimaxBound(size_t maxSubsets) {
+  if (configuration_.parallelConfigs.size() != 1)
+    return balancedBound();
   auto plans = balanced_ ? balancedPlans() : std::nullopt;
   if (!plans)
     return 0;

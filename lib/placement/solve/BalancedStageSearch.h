@@ -12,7 +12,7 @@ public:
   /// times. Before its first one, the groups before it have run the first micro-batch through their first stages; after
   /// its last one, its gradient goes back through these. With n stages of one layer more than the fewest it recomputes
   /// no less than where these are the stages with the fewest micro-batches in flight. What all groups can take within a
-  /// step has to be all layers.
+  /// step has to be all layers, where they have several parallel configurations as well as there are devices for each.
   double balancedBound();
   /// Lower bound of the same by minimax path bounds (`MinimaxPathBound`): of all plans, then of subsets of them with so
   /// many layers in a group or a stage, the least bound first; of `maxSubsets` at most. Evaluates the plans that it
@@ -41,11 +41,12 @@ private:
 
   int64_t minCrossing(int64_t stage) const;
   Part partOf(int64_t stage, int64_t size) const;
-  StageBound boundOf(const Part &part, int64_t stage) const;
+  StageBound boundOf(Id parallelConfig, const Part &part, int64_t stage) const;
   /// Time behind the last backward pass of a group that ties to the other end of the chain take.
-  int64_t minTiesOf(int64_t group) const;
-  std::optional<std::vector<int64_t>> balancedSteps(int64_t group, int64_t front, int64_t drain);
-  double minStepValue(const std::vector<std::vector<int64_t>> &steps) const;
+  int64_t minTiesOf(Id parallelConfig, int64_t group) const;
+  std::optional<std::vector<int64_t>> balancedSteps(Id parallelConfig, int64_t group, int64_t front, int64_t drain);
+  bool takeWithin(int64_t step) const;
+  std::optional<int64_t> minBalancedStep() const;
   std::optional<BalancedPlans> balancedPlans() const;
 
   std::optional<BalancedSubset> rootSubset() const;
@@ -61,7 +62,9 @@ private:
 
   int64_t layers_, minSize_, larger_; ///< of a stage, and stages with one layer more
   std::optional<Middle> middle_;      ///< if `balanced_`
-  std::vector<int64_t> maxLarger_;    ///< by group: stages of one layer more, in a better plan
+  std::vector<int64_t> maxLarger_;    ///< by group: stages of one layer more, in a better plan, of the first kind
+  /// By group, parallel configuration and stages of one layer more: a bound of the step.
+  std::vector<std::vector<std::vector<int64_t>>> steps_;
 };
 
 } // namespace accord::placing

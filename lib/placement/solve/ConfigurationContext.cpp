@@ -152,6 +152,16 @@ SuffixBound ConfigurationContext::extend(const SuffixBound &behind, const StageB
   return suffix;
 }
 
+std::vector<int64_t> ConfigurationContext::maxGroupsOfKinds() const {
+  std::vector<int64_t> max;
+  int64_t others = configuration_.parallelConfigs.size() - 1;
+  for (Id parallelConfig : configuration_.parallelConfigs) {
+    const ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
+    max.push_back(std::min(groups_ - others, problem_.deviceTypes[one.deviceType].devices / one.devices()));
+  }
+  return max;
+}
+
 Rates ConfigurationContext::minRatesOf(const std::vector<StagePlacement> &stages) const {
   Rates sum;
   std::vector<char> seen(configuration_.parallelConfigs.size());

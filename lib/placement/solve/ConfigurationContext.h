@@ -149,6 +149,8 @@ protected:
   double value(double step, const Rates &rates) const {
     return valueOf(problem_, step + problem_.hostOverheadPerStep, rates, joules_, lattice_.maxTdpTime);
   }
+  /// Groups that each parallel configuration has devices for, if some group has each.
+  std::vector<int64_t> maxGroupsOfKinds() const;
   Rates minRatesOf(const std::vector<StagePlacement> &stages) const;
   int64_t longest() const; ///< step below the value of the best plan known, without the host's overhead per step
 

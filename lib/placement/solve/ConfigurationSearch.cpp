@@ -1,4 +1,5 @@
 #include "lib/placement/solve/ConfigurationSearch.h"
+#include "lib/placement/solve/GroupAssignment.h"
 #include <algorithm>
 #include <tuple>
 
@@ -104,40 +105,16 @@ bool holdWithin(const std::vector<GroupCapacity> &groups, int64_t count, double 
     }
     return false;
   }
-  // The most that groups hold, by how many have each parallel configuration but the last, of which the others are.
-  std::vector<size_t> strides;
-  std::vector<int64_t> used;
-  size_t states = 1;
-  for (size_t k = 0; k + 1 < limits.size(); ++k)
-    strides.push_back(states), states *= limits[k] + 1;
-  for (size_t state = 0; state < states; ++state) {
-    int64_t sum = 0;
-    for (size_t k = 0; k + 1 < limits.size(); ++k)
-      sum += static_cast<int64_t>(state / strides[k]) % (limits[k] + 1);
-    used.push_back(sum);
-  }
-  std::vector<double> sums(states, -INFINITY), next(states);
-  sums[0] = 0;
-  int64_t before = 0;
+  GroupAssignment all{{}, limits};
   for (const GroupCapacity &group : groups) {
     std::vector<double> layers;
-    for (const Capacity &one : group.capacities)
-      layers.push_back(std::min(layersWithin(one, bottleneck), group.max));
-    for (double &held : layers)
-      if (held < group.min)
-        held = -INFINITY;
-    for (int64_t i = 0; i < static_cast<int64_t>(group.groups); ++i, ++before) {
-      for (size_t state = 0; state < states; ++state) {
-        int64_t last = before + 1 - used[state]; // groups in the last parallel configuration, after this one
-        next[state] = last > 0 && last <= limits.back() ? sums[state] + layers.back() : -INFINITY;
-        for (size_t k = 0; k + 1 < limits.size(); ++k)
-          if (last >= 0 && last <= limits.back() && state / strides[k] % (limits[k] + 1) > 0)
-            next[state] = std::max(next[state], sums[state - strides[k]] + layers[k]);
-      }
-      sums.swap(next);
+    for (const Capacity &one : group.capacities) {
+      double held = std::min({layersWithin(one, bottleneck), group.max, static_cast<double>(count)});
+      layers.push_back(held < group.min ? -INFINITY : held);
     }
+    all.holds.insert(all.holds.end(), static_cast<size_t>(group.groups), layers);
   }
-  return std::ranges::any_of(sums, [&](double sum) { return sum >= count; });
+  return all.max() >= count;
 }
 
 } // namespace
@@ -182,17 +159,9 @@ double ConfigurationSearch::capacityBound() {
                                             problem_.hostOverheadPerMicrobatch * configuration_.virtualStages));
   }
   std::vector<int64_t> limits;
-  double states = 1;
   if (configuration_.each && configuration_.parallelConfigs.size() > 1) {
-    for (Id parallelConfig : configuration_.parallelConfigs) {
-      const ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
-      limits.push_back(std::min(groups_, problem_.deviceTypes[one.deviceType].devices / one.devices()));
-      states *= limits.back() + 1;
-    }
-    states /= limits.back() + 1; // the last number follows from the others
-    searchState_.budget -= std::min<int64_t>(states * groups_, 2'000) / 50;
-    if (states * groups_ > 2'000)
-      limits.clear();
+    limits = maxGroupsOfKinds();
+    searchState_.budget -= groups_;
   }
   double high = std::min(1.0 * longest() / microbatches_, 4e18);
   if (!holdWithin(groups, counts[unit], high, limits))
