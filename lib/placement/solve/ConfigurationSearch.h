@@ -9,11 +9,7 @@ public:
   ConfigurationSearch(const DownSetLattice &lattice, RecomputeSolver &recomputeSolver,
                       const Configuration &configuration, SearchState &searchState);
 
-  /// Lower bound of the value by what groups can hold. It looks at the layers of the most frequent class only, and at
-  /// the first and the last layer of a chain, which are in the first and the last group. Each group holds no more of
-  /// them than fit within the time of the bottleneck and its memory (micro-batches in flight at least as many as in the
-  /// emptiest of its stages, at any moment), in any of the parallel configurations. The least bottleneck for which this
-  /// is enough bounds the fullest group of each plan, and a step takes all its passes.
+  /// See `CapacityBound`.
   double capacityBound();
   /// Evaluates plans that are easily made; with `moves`, others near them while that helps.
   void seed(bool moves = true);

@@ -55,7 +55,7 @@ double GroupAssignment::maxByPrices() const {
   constexpr int kRounds = 4;
   std::vector<double> prices(limits.size());
   double best = INFINITY;
-  auto worth = [&] {
+  auto sumWithPrices = [&] {
     double sum = 0;
     for (size_t k = 0; k < limits.size(); ++k)
       sum += prices[k] * static_cast<double>(limits[k]);
@@ -67,7 +67,7 @@ double GroupAssignment::maxByPrices() const {
     }
     best = std::min(best, sum);
   };
-  worth();
+  sumWithPrices();
   for (int round = 0; round < kRounds && !std::isinf(best); ++round)
     for (size_t k = 0; k < limits.size(); ++k) {
       std::vector<double> gains; // of this kind above the others
@@ -86,7 +86,7 @@ double GroupAssignment::maxByPrices() const {
         std::nth_element(gains.begin(), gains.begin() + limit, gains.end(), std::greater<>());
         prices[k] = std::max(0.0, gains[limit]);
       }
-      worth();
+      sumWithPrices();
     }
   return best;
 }
