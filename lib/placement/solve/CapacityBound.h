@@ -14,12 +14,14 @@ namespace accord::placing {
 /// Of one kind a step leaves each group a micro-batch's share. Of several kinds in a chain, with what groups take at
 /// least before and behind it (each holds a layer, and no more groups are fast than there are devices for), a step of
 /// `SuffixBound` (ConfigurationContext.h) leaves less: with A before, B behind and W of all groups, (step - A) / m; of
-/// 1F1B with m > p - s, (step - W - B) / (m - p + s); of GPipe, (step - W) / (m - 1).
+/// 1F1B with m > p - s, (step - W - B) / (m - p + s); of GPipe, (step - W) / (m - 1). Of a range of numbers of groups
+/// the most hold all that fewer hold, as groups of these schedules hold what the groups behind them make them hold.
 class CapacityBound : protected ConfigurationContext {
 public:
   CapacityBound(const DownSetLattice &lattice, RecomputeSolver &recomputeSolver, const Configuration &configuration,
                 SearchState &searchState);
 
+  /// 0 where nothing is known: of ranges with schedules other than 1F1B and GPipe.
   double bound();
 
 private:
@@ -29,15 +31,17 @@ private:
     std::vector<std::pair<double, double>> alternatives{}; ///< time and bytes of a layer by recomputation choice
   };
   struct Group {
-    std::vector<Capacity> capacities; ///< by parallel configuration
-    double min = 0, max = INFINITY;   ///< of the most frequent layers, where stages are balanced
-    double before = 0, behind = 0;    ///< that other groups take of a micro-batch at least
+    std::vector<std::vector<Capacity>> capacities; ///< by kind, parallel configuration
+    double min = 0, max = INFINITY;                ///< of the most frequent layers, where stages are balanced
+    double before = 0, behind = 0;                 ///< that other groups take of a micro-batch at least
   };
 
   static double layersWithin(const Capacity &one, double time);
   Capacity capacityOf(Id parallelConfig, int64_t inFlight, const std::vector<Id> &ends) const;
+  void prune();
   void listGroups();
-  void waits();
+  std::vector<double> timesOfKinds() const;
+  void waits(const std::vector<double> &min);
   double timeWithin(size_t group, double step) const;
   bool holdWithin(double step) const;
 

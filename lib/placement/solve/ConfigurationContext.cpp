@@ -9,9 +9,9 @@ ConfigurationContext::ConfigurationContext(const DownSetLattice &lattice, Recomp
                                            const Configuration &configuration, SearchState &searchState)
     : lattice_(lattice), recomputeSolver_(recomputeSolver), problem_(lattice.problem), configuration_(configuration),
       searchState_(searchState), model_(modelOf(configuration.schedule)), splitsWeights_(model_.splitsWeights()),
-      groups_(configuration.min), stages_(configuration.min * configuration.virtualStages),
-      microbatches_(configuration.microbatches), held_(recomputeSolver.held(shape())),
-      inFlight_(inFlightOf(shape(), held_)), line_(lattice.line()) {
+      groups_(configuration.max), stages_(configuration.max * configuration.virtualStages),
+      microbatches_(configuration.microbatches), kinds_(kindsOf(problem_, configuration)),
+      held_(recomputeSolver.held(shape())), inFlight_(inFlightOf(shape(), held_)), line_(lattice.line()) {
   for (Id parallelConfig : configuration.parallelConfigs)
     rates_.push_back(ratesOf(problem_, parallelConfig));
   minRates_ = rates_[0];
@@ -154,18 +154,37 @@ SuffixBound ConfigurationContext::extend(const SuffixBound &behind, const StageB
 
 std::vector<int64_t> ConfigurationContext::maxGroupsOfKinds() const {
   std::vector<int64_t> max;
-  int64_t others = configuration_.parallelConfigs.size() - 1;
-  for (Id parallelConfig : configuration_.parallelConfigs) {
-    const ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
-    max.push_back(std::min(groups_ - others, problem_.deviceTypes[one.deviceType].devices / one.devices()));
+  int64_t others = kinds_.size() - 1;
+  for (const std::vector<size_t> &kind : kinds_) {
+    int64_t groups = 0;
+    for (size_t position : kind) {
+      const ParallelConfig &one = problem_.parallelConfigs[configuration_.parallelConfigs[position]];
+      groups = std::max(groups, problem_.deviceTypes[one.deviceType].devices / one.devices());
+    }
+    max.push_back(std::min(groups_ - others, groups));
   }
   return max;
+}
+
+std::vector<std::vector<size_t>> kindsOf(const PlacementProblem &problem, const Configuration &configuration) {
+  std::map<Id, std::vector<size_t>> kinds;
+  for (size_t position = 0; position < configuration.parallelConfigs.size(); ++position) {
+    Id parallelConfig = configuration.parallelConfigs[position];
+    kinds[configuration.each        ? position
+          : configuration.undecided ? problem.parallelConfigs[parallelConfig].deviceType
+                                    : 0]
+        .push_back(position);
+  }
+  std::vector<std::vector<size_t>> list;
+  for (auto &[key, positions] : kinds)
+    list.push_back(std::move(positions));
+  return list;
 }
 
 Rates ConfigurationContext::minRatesOf(const std::vector<StagePlacement> &stages) const {
   Rates sum;
   std::vector<char> seen(configuration_.parallelConfigs.size());
-  int64_t left = groups_;
+  int64_t left = configuration_.min;
   for (size_t s = 0; s < stages.size() && left > 0; ++s, --left)
     for (size_t f = 0; f < configuration_.parallelConfigs.size(); ++f)
       if (configuration_.parallelConfigs[f] == stages[s].parallelConfig)
@@ -174,6 +193,13 @@ Rates ConfigurationContext::minRatesOf(const std::vector<StagePlacement> &stages
     for (size_t f = 0; f < seen.size() && left > 0; ++f)
       if (!seen[f])
         sum += rates_[f], --left;
+  if (configuration_.undecided)
+    for (const std::vector<size_t> &kind : kinds_) {
+      Rates min = rates_[kind[0]];
+      for (size_t position : kind)
+        min = minRates(min, rates_[position]);
+      sum += min, --left;
+    }
   sum += left * minRates_;
   return sum;
 }

@@ -41,9 +41,17 @@ struct Configuration {
   int64_t microbatches = 1, virtualStages = 1, min = 1, max = 1;
   std::vector<Id> parallelConfigs; ///< that groups may have; if `each`, some group has each of them
   bool each = false;
+  /// Of each device type one of these is still to be chosen, for all of its groups, and some group has it. Not `each`.
+  bool undecided = false;
   double bound = 0;  ///< of the value
   unsigned step = 0; ///< what was done for it so far
+
+  bool splits() const { return undecided || min < max; }
 };
+
+/// Groups of one kind: positions in `Configuration::parallelConfigs` of the configurations that they may have. Kinds
+/// are apart where some group has each: single configurations if `each`, device types if `undecided`; else one has all.
+std::vector<std::vector<size_t>> kindsOf(const PlacementProblem &problem, const Configuration &configuration);
 
 /// What all configurations share.
 struct SearchState {
@@ -149,7 +157,7 @@ protected:
   double value(double step, const Rates &rates) const {
     return valueOf(problem_, step + problem_.hostOverheadPerStep, rates, joules_, lattice_.maxTdpTime);
   }
-  /// Groups that each parallel configuration has devices for, if some group has each.
+  /// Groups that there are devices for of each of `kinds_`, if some group is of each.
   std::vector<int64_t> maxGroupsOfKinds() const;
   Rates minRatesOf(const std::vector<StagePlacement> &stages) const;
   int64_t longest() const; ///< step below the value of the best plan known, without the host's overhead per step
@@ -160,8 +168,9 @@ protected:
   const Configuration &configuration_;
   SearchState &searchState_;
   const ScheduleModel &model_;
-  bool splitsWeights_; ///< weight gradients are passes of their own
-  int64_t groups_, stages_, microbatches_;
+  bool splitsWeights_;                     ///< weight gradients are passes of their own
+  int64_t groups_, stages_, microbatches_; ///< of a range of numbers of groups, the most
+  std::vector<std::vector<size_t>> kinds_;
   std::vector<InFlightStates> held_; ///< by group
   std::vector<int64_t> inFlight_;    ///< by stage, the most by itself
   std::vector<Rates> rates_;         ///< by position in `Configuration::parallelConfigs`

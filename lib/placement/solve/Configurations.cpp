@@ -87,91 +87,30 @@ void Configurations::parallelConfigs(int64_t samples, const std::vector<Id> &wit
   std::vector<std::vector<Id>> byDeviceType(problem_.deviceTypes.size());
   for (Id parallelConfig : with)
     byDeviceType[problem_.parallelConfigs[parallelConfig].deviceType].push_back(parallelConfig);
-  if (shorten(byDeviceType)) { // what is left out is bounded together
-    Configuration all{
-        PipelineSchedule::OneFOneB, microbatches, 1, 1, int64_t(problem_.layers.size()), with, false, 0, 0};
-    all.schedule = *std::ranges::min_element(problem_.schedules, {}, [](PipelineSchedule schedule) {
-      const ScheduleModel &model = modelOf(schedule); // that which says the least comes first
-      return model.virtualStages != ScheduleModel::VirtualStages::One ? 0
-             : model.splitsWeights()                                  ? 1
-             : schedule == PipelineSchedule::OneFOneB                 ? 2
-                                                                      : 3;
-    });
-    if (modelOf(all.schedule).virtualStages != ScheduleModel::VirtualStages::One)
-      all.virtualStages = 2; // stages wait for no one
-    left = std::min(left, boundOf(all));
-  }
-  std::vector<Id> chosen;
-  std::function<void(size_t)> choose = [&](size_t deviceType) {
-    if (deviceType == byDeviceType.size()) {
-      if (!chosen.empty())
-        add(microbatches, chosen, true);
-      return;
-    }
-    choose(deviceType + 1);
-    for (Id parallelConfig : byDeviceType[deviceType]) {
-      if (!chosen.empty() && (alone(parallelConfig) || alone(chosen.front())))
-        continue;
-      chosen.push_back(parallelConfig);
-      choose(deviceType + 1);
-      chosen.pop_back();
-    }
-  };
-  choose(0);
-}
-
-/// Leaves fewer parallel configurations of each device type where they would be too many together: of each pair of
-/// degrees that which takes the least memory, then others, those that take the least device time first.
-bool Configurations::shorten(std::vector<std::vector<Id>> &byDeviceType) const {
-  double product = 1;
-  size_t longest = 0;
   for (const std::vector<Id> &list : byDeviceType)
-    product *= 1.0 + list.size(), longest = std::max(longest, list.size());
-  if (product <= kMaxTogether)
-    return false;
-  auto deviceTime = [&](Id id) {
-    double sum = 0;
-    for (Id of = 0; of < counts_.size(); ++of)
-      if (const auto &cost = problem_.classes[of].costs[id]; counts_[of] > 0 && cost && !cost->recomputeChoices.empty())
-        sum += counts_[of] *
-               (cost->forward + cost->backward + cost->weight + cost->minOf(&RecomputeChoice::recomputeTime));
-    return sum * problem_.parallelConfigs[id].devices();
-  };
-  auto memory = [&](Id id) {
-    double sum = 0;
-    for (Id of = 0; of < counts_.size(); ++of)
-      if (const auto &cost = problem_.classes[of].costs[id]; counts_[of] > 0 && cost && !cost->recomputeChoices.empty())
-        sum += counts_[of] * (cost->staticMemory + cost->minOf(&RecomputeChoice::activations));
-    return sum;
-  };
-  for (std::vector<Id> &list : byDeviceType) {
-    std::map<std::pair<int64_t, int64_t>, std::vector<std::pair<double, Id>>> byDegrees;
-    for (Id id : list)
-      byDegrees[{problem_.parallelConfigs[id].tensor, problem_.parallelConfigs[id].data}].emplace_back(memory(id), id);
-    std::vector<std::tuple<size_t, double, Id>> ranked;
-    for (auto &[degrees, ids] : byDegrees) {
-      std::sort(ids.begin(), ids.end());
-      for (size_t rank = 0; rank < ids.size(); ++rank)
-        ranked.emplace_back(rank, deviceTime(ids[rank].second), ids[rank].second);
+    for (Id parallelConfig : list)
+      add(microbatches, {parallelConfig}, true);
+  for (std::vector<Id> &list : byDeviceType)
+    std::erase_if(list, alone);
+  // Of several device types, all at first; `halvesOf` chooses.
+  std::vector<Id> chosen;
+  std::function<void(size_t, size_t)> choose = [&](size_t deviceType, size_t types) {
+    if (deviceType < byDeviceType.size()) {
+      choose(deviceType + 1, types);
+      const std::vector<Id> &list = byDeviceType[deviceType];
+      chosen.insert(chosen.end(), list.begin(), list.end());
+      if (!list.empty())
+        choose(deviceType + 1, types + 1);
+      chosen.resize(chosen.size() - list.size());
+    } else if (types > 1) {
+      add(microbatches, chosen, chosen.size() == types);
     }
-    std::sort(ranked.begin(), ranked.end());
-    list.clear();
-    for (const auto &[rank, time, id] : ranked)
-      list.push_back(id);
-  }
-  for (; product > kMaxTogether; --longest) {
-    product = 1;
-    for (std::vector<Id> &list : byDeviceType) {
-      list.resize(std::min(list.size(), longest));
-      product *= 1.0 + list.size();
-    }
-  }
-  return true;
+  };
+  choose(0, 0);
 }
 
-void Configurations::add(int64_t microbatches, const std::vector<Id> &parallelConfigs, bool each) {
-  int64_t layers = problem_.layers.size();
-  // Groups: each takes the devices of the smallest parallel configuration of its device type at least.
+/// Each group takes the devices of the smallest parallel configuration of its device type at least.
+int64_t Configurations::maxGroups(const std::vector<Id> &parallelConfigs) const {
   int64_t max = 0, minDevices = INT64_MAX;
   for (size_t deviceType = 0; deviceType < problem_.deviceTypes.size(); ++deviceType) {
     int64_t smallest = 0;
@@ -186,19 +125,31 @@ void Configurations::add(int64_t microbatches, const std::vector<Id> &parallelCo
     max = std::min(max, problem_.limits.devices / minDevices);
   if (parallelConfigs.size() == 1 && problem_.parallelConfigs[parallelConfigs.front()].oneGroup)
     max = std::min<int64_t>(max, 1);
-  int64_t min = each ? parallelConfigs.size() : 1;
+  return max;
+}
+
+void Configurations::add(int64_t microbatches, const std::vector<Id> &parallelConfigs, bool each) {
+  int64_t layers = problem_.layers.size();
+  int64_t max = maxGroups(parallelConfigs);
+  Configuration all;
+  all.microbatches = microbatches, all.parallelConfigs = parallelConfigs, all.each = each;
+  all.undecided = !each && problem_.uniformConfigPerDeviceType;
+  int64_t min = each || all.undecided ? kindsOf(problem_, all).size() : 1;
   auto within = [&](PipelineSchedule schedule, int64_t virtualStages, int64_t from, int64_t to) {
     int64_t max = kMaxSearchedPasses / virtualStages / microbatches;
     if (to > max) {
-      Configuration beyond{schedule, microbatches, virtualStages, std::max(from, max + 1), to, parallelConfigs, each, 0,
-                           0};
+      Configuration beyond = all;
+      beyond.schedule = schedule, beyond.virtualStages = virtualStages;
+      beyond.min = std::max(from, max + 1), beyond.max = to;
       if (beyond.min <= to)
         left = std::min(left, boundOf(beyond));
       to = max;
     }
     if (from > to)
       return;
-    Configuration one{schedule, microbatches, virtualStages, from, to, parallelConfigs, each, 0, 0};
+    Configuration one = all;
+    one.schedule = schedule, one.virtualStages = virtualStages;
+    one.min = from, one.max = to;
     one.bound = boundOf(one);
     if (!std::isinf(one.bound))
       list.push_back(std::move(one));
@@ -285,26 +236,33 @@ double Configurations::deviceTime(const Configuration &configuration) const {
 /// take for all layers, so that each layer's work is its time times the rate, in the parallel configuration where that
 /// is least.
 double Configurations::mixedStep(const Configuration &configuration) const {
-  if (!configuration.each || configuration.parallelConfigs.size() < 2 || configuration.virtualStages != 1 ||
-      !lattice_.chain || modelOf(configuration.schedule).splitsWeights() || (stop_ && *stop_))
+  auto kindsOfIt = kindsOf(problem_, configuration);
+  if (kindsOfIt.size() < 2 || configuration.virtualStages != 1 || !lattice_.chain ||
+      modelOf(configuration.schedule).splitsWeights() || (stop_ && *stop_))
     return 0;
   std::vector<GroupKind> kinds;
   std::vector<double> work(counts_.size(), INFINITY);
   int64_t all = 0;
-  for (Id parallelConfig : configuration.parallelConfigs) {
-    const ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
+  for (const std::vector<size_t> &kind : kindsOfIt) {
     std::vector<double> times(counts_.size(), INFINITY);
+    int64_t groups = 0;
+    for (size_t position : kind) {
+      Id parallelConfig = configuration.parallelConfigs[position];
+      const ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
+      groups = std::max(groups, problem_.deviceTypes[one.deviceType].devices / one.devices());
+      for (Id of = 0; of < counts_.size(); ++of)
+        if (const auto &cost = problem_.classes[of].costs[parallelConfig];
+            counts_[of] > 0 && cost && !cost->recomputeChoices.empty())
+          times[of] = std::min<double>(times[of], cost->forward + cost->backward + cost->weight +
+                                                      cost->minOf(&RecomputeChoice::recomputeTime));
+    }
     double sum = 0;
     for (Id of = 0; of < counts_.size(); ++of)
-      if (const auto &cost = problem_.classes[of].costs[parallelConfig];
-          counts_[of] > 0 && cost && !cost->recomputeChoices.empty()) {
-        times[of] = cost->forward + cost->backward + cost->weight + cost->minOf(&RecomputeChoice::recomputeTime);
-        sum += counts_[of] * times[of];
-      }
+      sum += counts_[of] > 0 && !std::isinf(times[of]) ? counts_[of] * times[of] : 0;
     if (!(sum > 0))
       return 0;
-    kinds.push_back({problem_.deviceTypes[one.deviceType].devices / one.devices(), 1 / sum});
-    all += kinds.back().groups;
+    kinds.push_back({groups, 1 / sum});
+    all += groups;
     for (Id of = 0; of < counts_.size(); ++of)
       work[of] = std::min(work[of], times[of] / sum);
   }
@@ -463,9 +421,13 @@ double Configurations::boundOf(const Configuration &configuration) const {
   for (Id parallelConfig : configuration.parallelConfigs)
     smallest = minRates(smallest, rates_[parallelConfig]);
   int64_t left = min;
-  if (configuration.each)
-    for (Id parallelConfig : configuration.parallelConfigs)
-      rates += rates_[parallelConfig], --left;
+  if (configuration.each || configuration.undecided)
+    for (const std::vector<size_t> &kind : kindsOf(problem_, configuration)) {
+      Rates least = rates_[configuration.parallelConfigs[kind[0]]];
+      for (size_t position : kind)
+        least = minRates(least, rates_[configuration.parallelConfigs[position]]);
+      rates += least, --left;
+    }
   left = std::max<int64_t>(left, 0);
   rates += left * smallest;
   return valueOf(problem_, step * (1 - 1e-12) + problem_.hostOverheadPerStep, rates, joules, lattice_.maxTdpTime);
@@ -476,19 +438,76 @@ double Configurations::refinedBoundOf(Configuration one, double until) const {
   BestFirstQueue open(laterBound, std::vector{std::move(one)});
   for (;;) {
     Configuration first = open.pop();
-    if (first.min == first.max || first.bound >= until)
+    if (!first.splits() || first.bound >= until)
       return first.bound;
     for (Configuration &half : halvesOf(first))
       open.push(std::move(half));
   }
 }
 
+/// Of the device type with the most parallel configurations, those of fewer devices and those of more, or of equally
+/// many those that take less time and those that take more.
+std::array<std::vector<Id>, 2> Configurations::halvesOfChoice(const Configuration &configuration) const {
+  std::vector<Id> most;
+  for (const std::vector<size_t> &kind : kindsOf(problem_, configuration))
+    if (kind.size() > most.size()) {
+      most.clear();
+      for (size_t position : kind)
+        most.push_back(configuration.parallelConfigs[position]);
+    }
+  auto time = [&](Id id) {
+    double sum = 0;
+    for (Id of = 0; of < counts_.size(); ++of)
+      if (const auto &cost = problem_.classes[of].costs[id]; counts_[of] > 0 && cost && !cost->recomputeChoices.empty())
+        sum += static_cast<double>(counts_[of]) * static_cast<double>(cost->forward + cost->backward + cost->weight +
+                                                                      cost->minOf(&RecomputeChoice::recomputeTime));
+    return sum;
+  };
+  auto devices = [&](Id id) { return problem_.parallelConfigs[id].devices(); };
+  std::vector<std::tuple<int64_t, double, Id>> sorted;
+  for (Id id : most)
+    sorted.emplace_back(devices(id), time(id), id);
+  std::sort(sorted.begin(), sorted.end());
+  size_t cut = sorted.size() / 2;
+  if (devices(std::get<2>(sorted.front())) != devices(std::get<2>(sorted.back()))) {
+    int64_t middle = std::get<0>(sorted[cut]); // all of equally many devices on one side
+    size_t first = 0, last = sorted.size();
+    while (std::get<0>(sorted[first]) < middle)
+      ++first;
+    while (std::get<0>(sorted[last - 1]) > middle)
+      --last;
+    cut = first > 0 && (last == sorted.size() || cut - first < last - cut) ? first : last;
+  }
+  std::array<std::vector<Id>, 2> halves;
+  for (Id id : configuration.parallelConfigs)
+    if (std::ranges::find(most, id) == most.end())
+      halves[0].push_back(id), halves[1].push_back(id);
+  for (size_t i = 0; i < sorted.size(); ++i)
+    halves[i < cut ? 0 : 1].push_back(std::get<2>(sorted[i]));
+  for (std::vector<Id> &half : halves)
+    std::sort(half.begin(), half.end());
+  return halves;
+}
+
 std::array<Configuration, 2> Configurations::halvesOf(const Configuration &configuration) const {
   std::array<Configuration, 2> halves = {configuration, configuration};
-  halves[0].max = configuration.min + (configuration.max - configuration.min) / 2;
-  halves[1].min = halves[0].max + 1;
-  for (Configuration &half : halves)
-    half.bound = std::max(configuration.bound, boundOf(half));
+  if (configuration.undecided) {
+    auto choices = halvesOfChoice(configuration);
+    size_t types = kindsOf(problem_, configuration).size();
+    for (size_t i = 0; i < 2; ++i) {
+      halves[i].parallelConfigs = std::move(choices[i]);
+      halves[i].max = std::min(configuration.max, maxGroups(halves[i].parallelConfigs));
+      if (halves[i].parallelConfigs.size() == types)
+        halves[i].undecided = false, halves[i].each = true;
+    }
+  } else {
+    halves[0].max = configuration.min + (configuration.max - configuration.min) / 2;
+    halves[1].min = halves[0].max + 1;
+  }
+  for (Configuration &half : halves) {
+    half.step = 0;
+    half.bound = half.min > half.max ? INFINITY : std::max(configuration.bound, boundOf(half));
+  }
   return halves;
 }
 
@@ -518,13 +537,24 @@ std::vector<double> lowerBoundByConfig(const PlacementProblem &problem) {
   placing::DownSetLattice lattice(problem, placing::kMaxDownSets);
   placing::Configurations all(lattice);
   std::vector<double> min(problem.parallelConfigs.size(), all.complete ? all.left : 0);
-  for (const placing::Configuration &one : all.list) {
+  auto leastOf = [&](const placing::Configuration &one) { // no more than this says anything new
     double until = 0;
     for (PlacementProblem::Id parallelConfig : one.parallelConfigs)
       until = std::max(until, min[parallelConfig]);
-    double bound = one.bound < until ? all.refinedBoundOf(one, until) : until;
+    return until;
+  };
+  BestFirstQueue open(placing::later, std::move(all.list));
+  while (!open.empty()) {
+    placing::Configuration one = open.pop();
+    if (one.bound >= leastOf(one))
+      continue;
+    if (one.splits()) {
+      for (placing::Configuration &half : all.halvesOf(one))
+        open.push(std::move(half));
+      continue;
+    }
     for (PlacementProblem::Id parallelConfig : one.parallelConfigs)
-      min[parallelConfig] = std::min(min[parallelConfig], bound);
+      min[parallelConfig] = std::min(min[parallelConfig], one.bound);
   }
   return min;
 }

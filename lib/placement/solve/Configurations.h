@@ -7,7 +7,6 @@
 namespace accord::placing {
 
 constexpr size_t kMaxDownSets = 40'000; ///< down-sets of layers, see `DownSetLattice`
-constexpr double kMaxTogether = 20'000; ///< parallel configurations of several device types together, of equal samples
 
 /// A first search: `place` for objectives that have bounds by time, without a choice between equal plans. `maxTdpTime`:
 /// see `DownSetLattice`.
@@ -30,7 +29,8 @@ public:
   double boundOf(const Configuration &configuration) const;
   /// The same with each number of groups bounded by itself; `until` or more will do.
   double refinedBoundOf(Configuration configuration, double until) const;
-  /// Of a range of numbers of groups: its lower and its upper half, with their bounds.
+  /// Two configurations that have all plans of one that `splits`, with their bounds: fewer parallel configurations to
+  /// choose from, or else the lower and the upper half of its numbers of groups.
   std::array<Configuration, 2> halvesOf(const Configuration &configuration) const;
 
 private:
@@ -43,7 +43,8 @@ private:
   double mixedStep(const Configuration &configuration) const;
   double balancedStep(const Configuration &configuration) const;
   void listTogether();
-  bool shorten(std::vector<std::vector<Id>> &byDeviceType) const;
+  std::array<std::vector<Id>, 2> halvesOfChoice(const Configuration &configuration) const;
+  int64_t maxGroups(const std::vector<Id> &parallelConfigs) const;
   bool fits(const std::vector<Id> &layers, Id parallelConfig) const;
   void parallelConfigs(int64_t samples, const std::vector<Id> &with);
   void add(int64_t microbatches, const std::vector<Id> &parallelConfigs, bool each);

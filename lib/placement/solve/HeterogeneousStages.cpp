@@ -21,7 +21,7 @@ double lowerBoundByCuts(const PlacementProblem &problem, double below) {
       min = std::min(min, one.bound);
       break;
     }
-    if (one.min < one.max) {
+    if (one.splits()) {
       for (Configuration &half : all.halvesOf(one))
         open.push(std::move(half));
       continue;

@@ -5,7 +5,7 @@
 namespace accord::placing {
 namespace {
 
-constexpr size_t kMaxStates = 20'000;
+constexpr size_t kMaxStates = 4'000;
 
 /// Numbers of groups of each kind, as digits of one number.
 class GroupCounts {

@@ -1,5 +1,6 @@
 #include "lib/placement/solve/PlacementSolver.h"
 #include "lib/placement/evaluate/PlanEvaluator.h"
+#include "lib/placement/solve/CapacityBound.h"
 #include "lib/placement/solve/Configurations.h"
 #include "lib/search/BestFirstQueue.h"
 #include <algorithm>
@@ -71,15 +72,31 @@ private:
       searchState_.take(*options_.known, std::move(metrics));
   }
 
+  /// Configurations of the least bounds whose parallel configurations are chosen.
+  std::vector<Configuration> decided(size_t max) const {
+    std::vector<Configuration> list;
+    BestFirstQueue open(later, all_.list);
+    size_t chosen = 0;
+    while (!open.empty() && list.size() < max && chosen < max && !options_.stopped()) {
+      Configuration one = open.pop();
+      if (!one.undecided) {
+        list.push_back(std::move(one));
+        continue;
+      }
+      ++chosen;
+      for (Configuration &half : all_.halvesOf(one))
+        if (!std::isinf(half.bound))
+          open.push(std::move(half));
+    }
+    return list;
+  }
+
   /// First plans of configurations that look good: by their bound and the closed form of what even stages wait, which
   /// bounds do not know of where devices differ or virtual stages are interleaved.
   void guess() {
     constexpr size_t kMaxExamined = 2'000, kMaxTried = 48;
-    std::vector<Configuration> looked = all_.list, tried;
-    std::sort(looked.begin(), looked.end(), [](auto &a, auto &b) { return later(b, a); });
-    if (looked.size() > kMaxExamined)
-      looked.resize(kMaxExamined);
-    for (const Configuration &one : looked) {
+    std::vector<Configuration> tried;
+    for (const Configuration &one : decided(kMaxExamined)) {
       std::vector<int64_t> groups;
       for (int64_t p = one.min; p < one.max; p *= 2)
         groups.push_back(p);
@@ -150,7 +167,13 @@ private:
         }
         heap.push(std::move(next));
       };
-      if (one.min < one.max) {
+      if (one.splits() && one.step == 0 && kindsOf(lattice_.problem, one).size() > 1) {
+        one.bound = std::max(one.bound, CapacityBound(lattice_, recomputeSolver_, one, searchState_).bound());
+        one.step = 1;
+        again(std::move(one));
+        continue;
+      }
+      if (one.splits()) {
         for (Configuration &half : all_.halvesOf(one))
           again(std::move(half));
         ++count_;
@@ -169,7 +192,8 @@ private:
         ConfigurationSearch shape(lattice_, recomputeSolver_, one, searchState_);
         if (one.virtualStages > 1)
           one.bound = std::max(one.bound, shape.minimaxBound(1));
-        if (one.bound < searchState_.cutoff() && (one.parallelConfigs.size() < 2 || !searchState_.plan))
+        if (one.bound < searchState_.cutoff() &&
+            (one.parallelConfigs.size() < 2 || one.virtualStages > 1 || !searchState_.plan))
           shape.seed(); // of several device types, the table says more
         one.step = 2;
         again(std::move(one));

@@ -126,7 +126,7 @@ private:
       if (options_.stopped())
         return;
       Configuration one = open.pop();
-      if (one.min < one.max) {
+      if (one.splits()) {
         for (Configuration &half : all.halvesOf(one))
           if (!std::isinf(half.bound))
             open.push(std::move(half));
@@ -178,7 +178,7 @@ private:
       Configuration one = open.pop();
       if (options_.stopped() || one.bound >= cutoff())
         return;
-      if (one.min < one.max) {
+      if (one.splits()) {
         for (Configuration &half : all.halvesOf(one))
           if (!std::isinf(half.bound))
             open.push(std::move(half));
