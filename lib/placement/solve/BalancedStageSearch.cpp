@@ -1,5 +1,4 @@
 #include "lib/placement/solve/BalancedStageSearch.h"
-#include "lib/placement/solve/GroupAssignment.h"
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -210,8 +209,7 @@ static int64_t largerWithin(const std::vector<int64_t> &steps, int64_t step) {
   return std::upper_bound(steps.begin(), steps.end(), step) - steps.begin() - 1;
 }
 
-/// Whether groups can take all larger stages within a step.
-bool BalancedStageSearch::takeWithin(int64_t step) const {
+GroupAssignment BalancedStageSearch::largerStagesWithin(int64_t step) const {
   GroupAssignment all{{}, maxGroupsOfKinds()};
   for (const auto &group : steps_) {
     all.holds.emplace_back();
@@ -220,7 +218,12 @@ bool BalancedStageSearch::takeWithin(int64_t step) const {
       all.holds.back().push_back(larger < 0 ? -INFINITY : static_cast<double>(larger));
     }
   }
-  return all.max() >= static_cast<double>(larger_);
+  return all;
+}
+
+/// Whether groups can take all larger stages within a step.
+bool BalancedStageSearch::takeWithin(int64_t step) const {
+  return largerStagesWithin(step).max() >= static_cast<double>(larger_);
 }
 
 /// The least step within which groups can take all larger stages, by `steps_`; nothing: there is none.
@@ -264,12 +267,12 @@ double BalancedStageSearch::balancedBound() {
 
 // --- Plans that are made without search. ---
 
-double BalancedStageSearch::evaluateSizes(const std::vector<int64_t> &sizes) {
-  Id parallelConfig = configuration_.parallelConfigs[0];
+double BalancedStageSearch::evaluateSizes(const std::vector<int64_t> &sizes, const std::vector<size_t> &kinds) {
   std::vector<StagePlacement> stages;
   size_t at = 0;
   for (int64_t size : sizes) {
-    size_t to = at + size;
+    size_t to = at + size, group = stages.size() % groups_;
+    Id parallelConfig = configuration_.parallelConfigs[kinds.empty() ? 0 : kinds[group]];
     stages.push_back({line_[at], line_[to], parallelConfig});
     if (lattice_.between(parallelConfig, line_[at], line_[to]).cannot)
       return INFINITY;
@@ -292,7 +295,7 @@ std::vector<int64_t> BalancedStageSearch::uniformSizes() const {
 
 void BalancedStageSearch::seedBalanced(bool moves) {
   if (configuration_.parallelConfigs.size() != 1)
-    return;
+    return seedMixed();
   if (problem_.uniformClass) {
     if (auto sizes = uniformSizes(); !sizes.empty())
       evaluateSizes(sizes);
@@ -312,6 +315,50 @@ void BalancedStageSearch::seedBalanced(bool moves) {
   }
   if (moves && !best.empty() && larger_ > 0)
     moveLayers(std::move(best), value);
+}
+
+/// Of each group so many larger stages, those that hold the fewest micro-batches.
+std::vector<int64_t> BalancedStageSearch::sizesOf(const std::vector<int64_t> &larger) const {
+  std::vector<int64_t> sizes(stages_, minSize_);
+  for (int64_t g = 0; g < groups_; ++g) {
+    const auto &held = held_[g].front();
+    std::vector<int64_t> order(configuration_.virtualStages);
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(),
+              [&](int64_t a, int64_t b) { return std::pair(held[a], a) < std::pair(held[b], b); });
+    for (int64_t i = 0; i < larger[g]; ++i)
+      ++sizes[stageOf(g, order[i])];
+  }
+  return sizes;
+}
+
+void BalancedStageSearch::seedMixed() {
+  if (configuration_.schedule != PipelineSchedule::Interleaved || balancedBound() >= searchState_.cutoff())
+    return;
+  auto minStep = minBalancedStep();
+  if (!balanced_ || !minStep)
+    return;
+  for (double longer : {1.0, 1.03, 1.08}) {
+    auto step = static_cast<int64_t>(static_cast<double>(*minStep) * longer);
+    std::vector<size_t> kinds = largerStagesWithin(step).kinds();
+    searchState_.budget -= 20;
+    if (kinds.empty())
+      return;
+    std::vector<int64_t> larger;
+    int64_t sum = 0;
+    for (int64_t g = 0; g < groups_; ++g)
+      larger.push_back(largerWithin(steps_[g][kinds[g]], step)), sum += larger.back();
+    for (; sum > larger_; --sum) { // less for the group that takes longest
+      size_t slowest = 0;
+      int64_t longest = -1;
+      for (size_t g = 0; g < larger.size(); ++g)
+        if (larger[g] > 0 && steps_[g][kinds[g]][larger[g]] > longest)
+          slowest = g, longest = steps_[g][kinds[g]][larger[g]];
+      --larger[slowest];
+    }
+    if (sum == larger_)
+      evaluateSizes(sizesOf(larger), kinds);
+  }
 }
 
 /// Moves a layer from a larger stage to another one while that makes the value less; bounds need most of the work left.

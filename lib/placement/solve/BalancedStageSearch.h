@@ -1,6 +1,7 @@
 // Interleaved stages are balanced. How long a step takes at least, and first plans, where all but the first and the
 // last layers are equal, as in a transformer.
 #pragma once
+#include "lib/placement/solve/GroupAssignment.h"
 #include "lib/placement/solve/MinimaxPathBound.h"
 #include "lib/placement/solve/StagePlanner.h"
 
@@ -45,6 +46,7 @@ private:
   /// Time behind the last backward pass of a group that ties to the other end of the chain take.
   int64_t minTiesOf(Id parallelConfig, int64_t group) const;
   std::optional<std::vector<int64_t>> balancedSteps(Id parallelConfig, int64_t group, int64_t front, int64_t drain);
+  GroupAssignment largerStagesWithin(int64_t step) const;
   bool takeWithin(int64_t step) const;
   std::optional<int64_t> minBalancedStep() const;
   std::optional<BalancedPlans> balancedPlans() const;
@@ -55,7 +57,12 @@ private:
   double branch(Minimax &minimax, Node root, size_t maxSubsets);
   static std::vector<BalancedSubset> split(const Node &node, PathBound::Part &how);
 
-  double evaluateSizes(const std::vector<int64_t> &sizes);
+  /// `kinds`: positions of the groups' parallel configurations; empty: all have the first one.
+  double evaluateSizes(const std::vector<int64_t> &sizes, const std::vector<size_t> &kinds = {});
+  /// As `seedBalanced`, where groups have several parallel configurations: those kinds of groups that hold all layers
+  /// in the least step by `steps_`, and in somewhat longer ones.
+  void seedMixed();
+  std::vector<int64_t> sizesOf(const std::vector<int64_t> &larger) const;
   /// Sizes of stages that each have equally many layers of the uniform class, cut as early as can be; empty if none.
   std::vector<int64_t> uniformSizes() const;
   void moveLayers(std::vector<int64_t> sizes, double value);

@@ -16,9 +16,12 @@ struct GroupAssignment {
   /// group of it: each group is of the kind that holds the most above its price, and kinds get the price of all that
   /// they may have. No assignment is worth more, whatever the prices (Lagrange); a price at a time is set to the best.
   double max() const;
+  /// The kinds of an assignment that holds the most, by group; of equal ones that with the last kind first. Empty:
+  /// there is none, or too many numbers of groups to look for one.
+  std::vector<size_t> kinds() const;
 
 private:
-  double maxByNumbers() const;
+  double maxByNumbers(std::vector<size_t> *kinds) const;
   double maxByPrices() const;
 };
 

@@ -114,6 +114,12 @@ TEST(MixedPipelineBound, GroupsHoldNoMoreThanAnyAssignment) {
     ++trials;
     EXPECT_GE(all.max(), best) << trial;
     exact += all.max() == best;
+    std::vector<size_t> chosen = all.kinds();
+    ASSERT_EQ(chosen.empty(), std::isinf(best)) << trial;
+    double sum = 0;
+    for (size_t g = 0; g < chosen.size(); ++g)
+      sum += all.holds[g][chosen[g]];
+    EXPECT_EQ(sum, chosen.empty() ? 0 : best) << trial;
   }
   EXPECT_GT(exact, trials * 9 / 10);
 }
