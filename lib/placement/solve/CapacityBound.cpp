@@ -130,7 +130,7 @@ void CapacityBound::listGroups() {
     for (const auto &held : held_[g])
       inFlight = std::max(inFlight, *std::ranges::min_element(held));
     bool special = lattice_.chain && (g == 0 || g == lastGroup);
-    if (!special && inFlight == lastInFlight) {
+    if (!special && inFlight == lastInFlight && !byGroup_.back().mayBeEmpty) {
       byGroup_.push_back(byGroup_.back());
       continue;
     }
@@ -147,6 +147,7 @@ void CapacityBound::listGroups() {
       group.max = (each + ((end + int64_t{1}) % stages_ != 0)) * v;
       group.min = std::max<int64_t>(0, each * v - (onlyEnds ? ends.size() : end + 1 - counts_[unit_]));
     }
+    group.mayBeEmpty = !onlyEnds || g <= groups_ - configuration_.min || g == lastGroup;
     for (const std::vector<size_t> &kind : kinds_) {
       group.capacities.emplace_back();
       for (size_t position : kind)
@@ -176,7 +177,7 @@ void CapacityBound::waits(const std::vector<double> &min) {
   if (limits_.empty() || !lattice_.chain || configuration_.virtualStages > 1 || splitsWeights_)
     return;
   std::vector<double> times; // of a frequent layer, by group
-  int64_t others = problem_.layers.size() - counts_[unit_], fewest = configuration_.min;
+  int64_t others = problem_.layers.size() - counts_[unit_], minGroups = configuration_.min;
   for (size_t k = 0; k < limits_.size(); ++k)
     times.insert(times.end(), limits_[k], min[counts_.size() + k]);
   std::sort(times.begin(), times.end());
@@ -186,12 +187,12 @@ void CapacityBound::waits(const std::vector<double> &min) {
               (n <= others                                        ? 0
                : n - others <= static_cast<int64_t>(times.size()) ? times[n - others - 1]
                                                                   : INFINITY);
-  all_ = sums[fewest];
+  all_ = sums[minGroups];
   for (Id of = 0; of < counts_.size(); ++of)
-    if (int64_t more = counts_[of] - (of == unit_ ? std::max<int64_t>(0, fewest - others) : 0); more > 0)
+    if (int64_t more = counts_[of] - (of == unit_ ? std::max<int64_t>(0, minGroups - others) : 0); more > 0)
       all_ += more * min[of];
   for (int64_t g = 0; g < groups_; ++g) {
-    byGroup_[g].before = sums[std::max<int64_t>(0, g - (groups_ - fewest))];
+    byGroup_[g].before = sums[std::max<int64_t>(0, g - (groups_ - minGroups))];
     byGroup_[g].behind = sums[groups_ - 1 - g];
   }
   waits_ = true;
@@ -241,7 +242,7 @@ bool CapacityBound::holdWithin(double step) const {
       for (const Capacity &one : kind)
         held = std::max(held, layersWithin(one, time));
       held = std::min({held, byGroup_[g].max, count});
-      layers.push_back(held < byGroup_[g].min ? -INFINITY : held);
+      layers.push_back(held < byGroup_[g].min || (held < 1 && !byGroup_[g].mayBeEmpty) ? -INFINITY : held);
     }
     all.holds.push_back(std::move(layers));
   }

@@ -33,6 +33,7 @@ private:
   struct Group {
     std::vector<std::vector<Capacity>> capacities; ///< by kind, parallel configuration
     double min = 0, max = INFINITY;                ///< of the most frequent layers, where stages are balanced
+    bool mayBeEmpty = true;                        ///< of the frequent layers, as others may be in it
     double before = 0, behind = 0;                 ///< that other groups take of a micro-batch at least
   };
 
