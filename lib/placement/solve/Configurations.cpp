@@ -423,10 +423,10 @@ double Configurations::boundOf(const Configuration &configuration) const {
   int64_t left = min;
   if (configuration.each || configuration.undecided)
     for (const std::vector<size_t> &kind : kindsOf(problem_, configuration)) {
-      Rates least = rates_[configuration.parallelConfigs[kind[0]]];
+      Rates min = rates_[configuration.parallelConfigs[kind[0]]];
       for (size_t position : kind)
-        least = minRates(least, rates_[configuration.parallelConfigs[position]]);
-      rates += least, --left;
+        min = minRates(min, rates_[configuration.parallelConfigs[position]]);
+      rates += min, --left;
     }
   left = std::max<int64_t>(left, 0);
   rates += left * smallest;
@@ -445,15 +445,28 @@ double Configurations::refinedBoundOf(Configuration one, double until) const {
   }
 }
 
+bool Configurations::mayHave(const Configuration &configuration) const {
+  return configuration.max <= maxGroups(configuration.parallelConfigs) &&
+         configuration.max * configuration.virtualStages <= static_cast<int64_t>(problem_.layers.size()) &&
+         problem_.mayHaveGroups(configuration.min) &&
+         problem_.mayHaveStages(configuration.min * configuration.virtualStages) &&
+         configuration.max <= kMaxSearchedPasses / configuration.microbatches &&
+         std::ranges::all_of(configuration.parallelConfigs, [&](Id id) {
+           const ParallelConfig &one = problem_.parallelConfigs[id];
+           return one.order == RankOrder::TensorDataPipeline && !one.oneGroup &&
+                  one.devices() <= problem_.deviceTypes[one.deviceType].devices;
+         });
+}
+
 /// Of the device type with the most parallel configurations, those of fewer devices and those of more, or of equally
 /// many those that take less time and those that take more.
 std::array<std::vector<Id>, 2> Configurations::halvesOfChoice(const Configuration &configuration) const {
-  std::vector<Id> most;
+  std::vector<Id> split;
   for (const std::vector<size_t> &kind : kindsOf(problem_, configuration))
-    if (kind.size() > most.size()) {
-      most.clear();
+    if (kind.size() > split.size()) {
+      split.clear();
       for (size_t position : kind)
-        most.push_back(configuration.parallelConfigs[position]);
+        split.push_back(configuration.parallelConfigs[position]);
     }
   auto time = [&](Id id) {
     double sum = 0;
@@ -465,7 +478,7 @@ std::array<std::vector<Id>, 2> Configurations::halvesOfChoice(const Configuratio
   };
   auto devices = [&](Id id) { return problem_.parallelConfigs[id].devices(); };
   std::vector<std::tuple<int64_t, double, Id>> sorted;
-  for (Id id : most)
+  for (Id id : split)
     sorted.emplace_back(devices(id), time(id), id);
   std::sort(sorted.begin(), sorted.end());
   size_t cut = sorted.size() / 2;
@@ -480,7 +493,7 @@ std::array<std::vector<Id>, 2> Configurations::halvesOfChoice(const Configuratio
   }
   std::array<std::vector<Id>, 2> halves;
   for (Id id : configuration.parallelConfigs)
-    if (std::ranges::find(most, id) == most.end())
+    if (std::ranges::find(split, id) == split.end())
       halves[0].push_back(id), halves[1].push_back(id);
   for (size_t i = 0; i < sorted.size(); ++i)
     halves[i < cut ? 0 : 1].push_back(std::get<2>(sorted[i]));
@@ -537,7 +550,7 @@ std::vector<double> lowerBoundByConfig(const PlacementProblem &problem) {
   placing::DownSetLattice lattice(problem, placing::kMaxDownSets);
   placing::Configurations all(lattice);
   std::vector<double> min(problem.parallelConfigs.size(), all.complete ? all.left : 0);
-  auto leastOf = [&](const placing::Configuration &one) { // no more than this says anything new
+  auto untilOf = [&](const placing::Configuration &one) { // no more than this says anything new
     double until = 0;
     for (PlacementProblem::Id parallelConfig : one.parallelConfigs)
       until = std::max(until, min[parallelConfig]);
@@ -546,7 +559,7 @@ std::vector<double> lowerBoundByConfig(const PlacementProblem &problem) {
   BestFirstQueue open(placing::later, std::move(all.list));
   while (!open.empty()) {
     placing::Configuration one = open.pop();
-    if (one.bound >= leastOf(one))
+    if (one.bound >= untilOf(one))
       continue;
     if (one.splits()) {
       for (placing::Configuration &half : all.halvesOf(one))

@@ -29,6 +29,10 @@ public:
   double boundOf(const Configuration &configuration) const;
   /// The same with each number of groups bounded by itself; `until` or more will do.
   double refinedBoundOf(Configuration configuration, double until) const;
+  /// Groups that there are devices for.
+  int64_t maxGroups(const std::vector<Id> &parallelConfigs) const;
+  /// Whether a chosen configuration is in the space.
+  bool mayHave(const Configuration &configuration) const;
   /// Two configurations that have all plans of one that `splits`, with their bounds: fewer parallel configurations to
   /// choose from, or else the lower and the upper half of its numbers of groups.
   std::array<Configuration, 2> halvesOf(const Configuration &configuration) const;
@@ -44,7 +48,6 @@ private:
   double balancedStep(const Configuration &configuration) const;
   void listTogether();
   std::array<std::vector<Id>, 2> halvesOfChoice(const Configuration &configuration) const;
-  int64_t maxGroups(const std::vector<Id> &parallelConfigs) const;
   bool fits(const std::vector<Id> &layers, Id parallelConfig) const;
   void parallelConfigs(int64_t samples, const std::vector<Id> &with);
   void add(int64_t microbatches, const std::vector<Id> &parallelConfigs, bool each);

@@ -44,8 +44,14 @@ public:
     searchState_.recordPruned(all_.left);
     count_ = all_.list.size();
     begin();
+    guessMixed();
     guess();
-    bound();
+    auto mixed = std::ranges::partition(
+        all_.list, [&](const Configuration &one) { return kindsOf(lattice_.problem, one).size() < 2; });
+    std::vector<Configuration> ofSeveral(std::move_iterator(mixed.begin()), std::move_iterator(mixed.end()));
+    all_.list.erase(mixed.begin(), mixed.end());
+    bound(std::move(all_.list)); // what is soon known about one device type leaves less of several
+    bound(std::move(ofSeveral));
     table();
     search();
     PlacementResult result;
@@ -72,22 +78,25 @@ private:
       searchState_.take(*options_.known, std::move(metrics));
   }
 
-  /// Configurations of the least bounds whose parallel configurations are chosen.
+  /// Configurations whose parallel configurations are chosen, those of the least bounds: of what is listed so, and of
+  /// some whose choice is made here.
   std::vector<Configuration> decided(size_t max) const {
-    std::vector<Configuration> list;
-    BestFirstQueue open(later, all_.list);
-    size_t chosen = 0;
-    while (!open.empty() && list.size() < max && chosen < max && !options_.stopped()) {
+    constexpr size_t kMaxHalved = 400;
+    std::vector<Configuration> list, undecided;
+    for (const Configuration &one : all_.list)
+      (one.undecided ? undecided : list).push_back(one);
+    BestFirstQueue open(later, std::move(undecided));
+    for (size_t halved = 0; !open.empty() && halved < kMaxHalved && !options_.stopped(); ++halved) {
       Configuration one = open.pop();
-      if (!one.undecided) {
-        list.push_back(std::move(one));
-        continue;
-      }
-      ++chosen;
       for (Configuration &half : all_.halvesOf(one))
-        if (!std::isinf(half.bound))
+        if (!half.undecided)
+          list.push_back(std::move(half));
+        else if (!std::isinf(half.bound))
           open.push(std::move(half));
     }
+    std::sort(list.begin(), list.end(), [](auto &a, auto &b) { return later(b, a); });
+    if (list.size() > max)
+      list.resize(max);
     return list;
   }
 
@@ -117,21 +126,104 @@ private:
     for (size_t i = 0; i < std::min(tried.size(), kMaxTried) && !searchState_.isExhausted(); ++i)
       if (tried[i].bound < searchState_.value && searchState_.budget > enough)
         ConfigurationSearch(lattice_, recomputeSolver_, tried[i], searchState_).seed(false);
-    guessMixed(tried, enough - searchState_.budget / 4);
   }
 
-  /// First plans on several device types: by their tables, as who goes first to the fastest leaves others too much.
-  void guessMixed(const std::vector<Configuration> &tried, int64_t enough) {
-    for (const Configuration &one : tried) {
-      if (one.bound >= searchState_.value || searchState_.budget <= enough || searchState_.isExhausted())
-        return;
-      if (one.parallelConfigs.size() < 2 || one.virtualStages > 1)
-        continue;
-      ConfigurationSearch shape(lattice_, recomputeSolver_, one, searchState_);
-      searchState_.budget -= 100;
-      if (shape.capacityBound() < searchState_.cutoff())
-        shape.table();
+  /// Raises the bound of a configuration on several device types, once.
+  void boundMixed(Configuration &one) {
+    if (one.step == 0)
+      one.bound = std::max(one.bound, CapacityBound(lattice_, recomputeSolver_, one, searchState_).bound());
+    one.step = std::max(one.step, 1U);
+  }
+
+  bool isMixed(const Configuration &one) const {
+    return one.virtualStages == 1 && kindsOf(lattice_.problem, one).size() > 1;
+  }
+
+  /// What of a configuration on several device types has the least bound, half after half.
+  Configuration dive(Configuration one) {
+    while (one.splits() && !searchState_.isExhausted()) {
+      auto halves = all_.halvesOf(one);
+      for (Configuration &half : halves)
+        if (half.bound < searchState_.cutoff())
+          boundMixed(half);
+      searchState_.budget -= 20;
+      one = std::move(halves[halves[1].bound < halves[0].bound ? 1 : 0]);
     }
+    return one;
+  }
+
+  /// A plan by the table of one configuration.
+  void planByTable(const Configuration &one) {
+    searchState_.budget -= 100;
+    if (!one.splits() && one.bound < searchState_.cutoff())
+      ConfigurationSearch(lattice_, recomputeSolver_, one, searchState_).table();
+  }
+
+  /// First plans on several device types: by their tables, as who goes first to the fastest leaves others too much. Of
+  /// the configurations of the least bounds that which promises most, then others near it.
+  void guessMixed() {
+    constexpr size_t kMaxDives = 48, kMaxFirst = 12, kMaxRounds = 4;
+    if (!lattice_.chain) // tables take long
+      return;
+    std::vector<Configuration *> mixed;
+    for (Configuration &one : all_.list)
+      if (isMixed(one) && !searchState_.isExhausted())
+        mixed.push_back(&one);
+    for (Configuration *one : mixed)
+      if (one->splits())
+        boundMixed(*one);
+    std::sort(mixed.begin(), mixed.end(), [](auto *a, auto *b) { return later(*b, *a); });
+    std::vector<Configuration> first;
+    for (size_t i = 0; i < std::min(mixed.size(), kMaxDives) && !searchState_.isExhausted(); ++i)
+      if (Configuration one = dive(*mixed[i]); !one.splits() && one.bound < searchState_.cutoff())
+        first.push_back(std::move(one));
+    std::sort(first.begin(), first.end(), [](auto &a, auto &b) { return later(b, a); });
+    if (first.size() > kMaxFirst)
+      first.resize(kMaxFirst);
+    for (Configuration &one : first) {
+      planByTable(one);
+      for (size_t round = 0; round < kMaxRounds && improve(one); ++round)
+        planByTable(one);
+    }
+  }
+
+  /// Of the configurations with other parallel configurations of one device type, or a group more or less, that of the
+  /// least bound; false: none has less.
+  bool improve(Configuration &best) {
+    Configuration from = best;
+    auto consider = [&](Configuration other) {
+      if (!all_.mayHave(other) || searchState_.isExhausted())
+        return;
+      other.step = 0, other.bound = 0;
+      searchState_.budget -= 10;
+      boundMixed(other);
+      if (other.bound < best.bound)
+        best = std::move(other);
+    };
+    const auto &configs = lattice_.problem.parallelConfigs;
+    for (int64_t more : {-2, -1, 1, 2}) {
+      Configuration other = from;
+      other.min = other.max = from.min + more;
+      if (other.min >= static_cast<int64_t>(from.parallelConfigs.size()))
+        consider(std::move(other));
+    }
+    for (size_t k = 0; k < from.parallelConfigs.size(); ++k)
+      for (Id id = 0; id < configs.size(); ++id) {
+        const ParallelConfig &mine = configs[from.parallelConfigs[k]];
+        if (id == from.parallelConfigs[k] || configs[id].deviceType != mine.deviceType ||
+            configs[id].samples() != mine.samples())
+          continue;
+        Configuration other = from;
+        other.parallelConfigs[k] = id;
+        std::sort(other.parallelConfigs.begin(), other.parallelConfigs.end());
+        if (int64_t max = all_.maxGroups(other.parallelConfigs); mine.devices() != configs[id].devices()) {
+          other.min = other.max = std::min<int64_t>(max, lattice_.problem.layers.size()); // all devices
+          consider(other);
+          other.min = other.max = std::min(from.min, max);
+        }
+        consider(std::move(other));
+      }
+    return best.bound < from.bound * (1 - 1e-3);
   }
 
   /// Whether a configuration has no plan of use, or there is no time left to look for one; then its bound counts.
@@ -145,8 +237,8 @@ private:
   }
 
   /// Bounds and first plans, by increasing bound.
-  void bound() {
-    BestFirstQueue heap(later, std::move(all_.list));
+  void bound(std::vector<Configuration> list) {
+    BestFirstQueue heap(later, std::move(list));
     while (!heap.empty()) {
       Configuration one = heap.pop();
       if (searchState_.canPrune(one.bound)) {
@@ -168,8 +260,7 @@ private:
         heap.push(std::move(next));
       };
       if (one.splits() && one.step == 0 && kindsOf(lattice_.problem, one).size() > 1) {
-        one.bound = std::max(one.bound, CapacityBound(lattice_, recomputeSolver_, one, searchState_).bound());
-        one.step = 1;
+        boundMixed(one);
         again(std::move(one));
         continue;
       }
