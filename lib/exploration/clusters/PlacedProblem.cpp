@@ -137,6 +137,26 @@ std::string PlacedProblem::digest() {
   return text;
 }
 
+bool PlacedProblem::mayHold(const DesignBox &box) {
+  auto machine = data_->objective.machineOf(box, data_->points.isSingleMachine(box));
+  if (!machine && machine.error() == kNever)
+    return false;
+  bool any = false;
+  data_->points.each(box, [&](size_t, const DesignBox &here) {
+    any = any || (llvm::all_of(data_->jobs,
+                               [&](const PlacedMiningJob &job) {
+                                 return job.alone || data_->workOf(job, here.low) != nullptr;
+                               }) &&
+                  data_->within(here));
+  });
+  return any;
+}
+
+/// Where networks are relaxed every design has a fabric of its own, whose exchanges are priced for its bound already.
+double PlacedProblem::boundsPerValue() const {
+  return data_->points.relaxesAny() ? 8 : MiningProblem::boundsPerValue();
+}
+
 double PlacedProblem::bound(const DesignBox &box) {
   bool one = data_->points.isSingleMachine(box);
   auto machine = data_->objective.machineOf(box, one);

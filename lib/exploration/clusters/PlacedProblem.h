@@ -36,6 +36,8 @@ public:
   double bound(const DesignBox &box) override;
   unsigned numBoundLevels() const override { return 1; }
   bool hasCheapValues() const override { return true; }
+  bool mayHold(const DesignBox &box) override;
+  double boundsPerValue() const override;
   double tightenBound(const Design &design, unsigned level) override;
   DesignEvaluation evaluate(const Design &design, double below) override;
   /// Of the job that waits most: by what part its bound is shorter without what the parameter changes.

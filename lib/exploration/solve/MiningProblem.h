@@ -27,6 +27,8 @@ public:
   /// No design of the box is worth less. Costs microseconds. Never above `value` of any of its
   /// designs, and never less for a part of the box.
   virtual double bound(const DesignBox &box) = 0;
+  /// False: no design of the box may be. Costs less than a bound, which says so, too; true says nothing.
+  virtual bool mayHold(const DesignBox &) { return true; }
   /// Costs milliseconds. The same for the same design. A problem has this or `evaluate`.
   virtual double value(const Design &design) { return evaluate(design, INFINITY).value; }
   /// Bounds of one design between `bound` and `value`, each dearer than the one before: `tightenBound`
@@ -34,6 +36,8 @@ public:
   virtual unsigned numBoundLevels() const { return 0; }
   /// Whether a value costs no more than some hundreds of `bound`, so that better designs are looked for all the while.
   virtual bool hasCheapValues() const { return numBoundLevels() == 0; }
+  /// Bounds of a design that cost as much as its value, about.
+  virtual double boundsPerValue() const { return 256; }
   virtual double tightenBound(const Design &, unsigned) { return 0; }
   /// Whether there is one level more, for designs that a search leaves open when it has ended (`tightenMining`).
   virtual bool hasFinalBound() const { return false; }

@@ -1,5 +1,4 @@
 #include "lib/exploration/solve/MiningRun.h"
-#include "lib/exploration/solve/MiningRandom.h"
 #include "lib/support/ThreadPool.h"
 #include <algorithm>
 #include <cmath>
@@ -125,6 +124,37 @@ std::vector<double> MiningRun::tightenBound(const std::vector<Design> &designs, 
     boxes.push_back({design, {}});
   result_.bounds += boxes.size();
   return boundsOf(executor_.results(problem_, {EvaluationTask::Query::TightenBound, level}, boxes));
+}
+
+std::optional<Design> MiningRun::possibleNear(const Design &wanted, MiningRandom &random,
+                                              std::optional<size_t> kept) const {
+  if (problem_.mayHold({wanted, wanted}))
+    return wanted;
+  std::vector<size_t> order;
+  for (size_t i = 0; i < wanted.size(); ++i)
+    if (i != kept)
+      order.push_back(i);
+  for (size_t left = order.size(); left > 1; --left)
+    std::swap(order[left - 1], order[random.below(left)]);
+  if (kept)
+    order.insert(order.begin(), *kept);
+  DesignBox box = wholeOf(parameters());
+  for (size_t i : order) {
+    const uint32_t most = box.high[i];
+    bool found = false;
+    for (uint32_t away = 0; away <= most && !found; ++away)
+      for (bool up : {false, true}) {
+        if (found || (away == 0 && up) || (up ? most - wanted[i] < away : wanted[i] < away))
+          continue;
+        box.low[i] = box.high[i] = up ? wanted[i] + away : wanted[i] - away;
+        found = problem_.mayHold(box);
+        if (!found && i == kept)
+          return std::nullopt;
+      }
+    if (!found)
+      return std::nullopt;
+  }
+  return box.low;
 }
 
 std::vector<size_t> MiningRun::unknown(const std::vector<Design> &designs) {

@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/exploration/solve/DesignSample.h"
 #include "lib/exploration/solve/Executor.h"
+#include "lib/exploration/solve/MiningRandom.h"
 #include <unordered_map>
 
 namespace accord {
@@ -57,6 +58,10 @@ public:
   /// Of many designs, in parallel; as many bounds count.
   std::vector<double> tightenBound(const std::vector<Design> &designs, unsigned level);
 
+  /// What may be (`MiningProblem::mayHold`) and differs little from `wanted`: its own choices one after the other, in
+  /// an order that is drawn and begins with `kept`; where one may not be with those before it, the nearest that may.
+  /// Nothing: with the choice of `kept` nothing may be, or it was not found.
+  std::optional<Design> possibleNear(const Design &wanted, MiningRandom &random, std::optional<size_t> kept = {}) const;
   /// Valued before, where designs are remembered.
   bool known(const Design &design) const { return known_.contains(design); }
   void forget() { remembersDesigns_ = false; } ///< designs come once only

@@ -7,8 +7,6 @@
 namespace accord {
 namespace {
 
-/// Bounds that cost as much as a value: tiles are searched for each operation of a new array.
-constexpr double kBoundsOfValue = 256;
 /// Of all work, while something is found.
 constexpr double kShare = 0.7, kMinShare = 1.0 / 16;
 constexpr unsigned kPatience = 6; ///< rounds in vain, after which the share falls
@@ -34,7 +32,7 @@ IncumbentSearch::IncumbentSearch(MiningRun &run) : run_(run), random_(run.option
 
 double IncumbentSearch::work() const {
   const MiningResult &result = run_.result();
-  return static_cast<double>(result.bounds) + kBoundsOfValue * static_cast<double>(result.evaluations);
+  return static_cast<double>(result.bounds) + run_.problem().boundsPerValue() * static_cast<double>(result.evaluations);
 }
 
 bool IncumbentSearch::isDue() const {
@@ -163,7 +161,8 @@ std::vector<Design> IncumbentSearch::neighbours(const Design &design, bool pairs
       Design near = design;
       near[i] = to;
       if (!pairs) {
-        all.push_back(std::move(near));
+        if (auto possible = run_.possibleNear(near, random_, i))
+          all.push_back(std::move(*possible));
         continue;
       }
       for (size_t j : open_)
@@ -171,7 +170,8 @@ std::vector<Design> IncumbentSearch::neighbours(const Design &design, bool pairs
           for (uint32_t other : moves(design, j)) {
             Design pair = near;
             pair[j] = other;
-            all.push_back(std::move(pair));
+            if (run_.problem().mayHold({pair, pair}))
+              all.push_back(std::move(pair));
           }
     }
   while (all.size() > kMaxPairs) { // some of them, drawn evenly
@@ -199,12 +199,21 @@ IncumbentSearch::Candidate IncumbentSearch::descend(Candidate at) {
   return at;
 }
 
+/// Some of them that may be.
+std::vector<Design> IncumbentSearch::drawn(size_t count) {
+  std::vector<Design> some;
+  for (size_t i = 0; i < count; ++i)
+    if (auto possible = run_.possibleNear(random_.design(run_.parameters()), random_))
+      some.push_back(std::move(*possible));
+  return some;
+}
+
 Design IncumbentSearch::perturbed(Design design) {
   for (unsigned changes = 2 + random_.below(3); changes > 0; --changes) {
     size_t i = open_[random_.below(open_.size())];
     design[i] = random_.below(run_.parameters()[i].labels.size());
   }
-  return design;
+  return run_.possibleNear(design, random_).value_or(design);
 }
 
 /// The incumbent's neighbours in one parameter, then in two. False: none of them is better.
@@ -223,16 +232,18 @@ void IncumbentSearch::search(const std::optional<Design> &from) {
     if (!improve())
       improved_ = std::move(around);
   } else {
-    std::vector<Design> drawn;
+    std::vector<Design> begin;
     if (from)
-      drawn = {*from};
+      begin = {*from};
     else if (run_.best() && rounds_ % 3 != 0)
       for (size_t i = 0; i < kDrawn / 2; ++i)
-        drawn.push_back(perturbed(*run_.best()));
+        begin.push_back(perturbed(*run_.best()));
     else
-      for (size_t i = 0; i < kDrawn; ++i)
-        drawn.push_back(random_.design(run_.parameters()));
-    std::vector<Candidate> starts = candidates(drawn, true);
+      begin = drawn(kDrawn);
+    std::vector<Candidate> starts = candidates(begin, true);
+    // Where that costs no more than to look around them, something is there at once.
+    if (!run_.best() && run_.problem().boundsPerValue() * kLot < kDrawn)
+      value(starts, kLot, INFINITY);
     if (!starts.empty()) {
       Candidate end = descend(std::move(starts[0]));
       std::vector<Candidate> ends = {end};

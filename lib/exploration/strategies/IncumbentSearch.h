@@ -40,6 +40,7 @@ private:
   Candidate descend(Candidate at);
   std::vector<Design> neighbours(const Design &design, bool pairs);
   std::vector<uint32_t> moves(const Design &design, size_t parameter) const;
+  std::vector<Design> drawn(size_t count);
   Design perturbed(Design design);
   double correction(const Design &design) const;
   bool mayBound(size_t count) const;

@@ -2,6 +2,7 @@
 // search against trying all.
 #include "lib/exploration/clusters/ClusterSpace.h"
 #include "PlacedCase.h"
+#include "lib/exploration/solve/MiningRun.h"
 #include "lib/machine/translate/FromCluster.h"
 #include "llvm/ADT/StringRef.h"
 #include <fmt/ranges.h>
@@ -267,6 +268,7 @@ TEST(ClusterSpace, ExactIsExhaustive) {
           box.low[p] -= static_cast<uint32_t>(random() % (design[p] + 1));
           box.high[p] += static_cast<uint32_t>(random() % (parameters[p].labels.size() - design[p]));
         }
+        EXPECT_TRUE(relaxed.problem->mayHold(box));
         if (i % 7 == 0)
           EXPECT_LE(relaxed.problem->bound(box), value * (1 + 1e-9)) << seed << "\n" << text;
       }
@@ -282,4 +284,35 @@ TEST(ClusterSpace, ExactIsExhaustive) {
   EXPECT_LT(evaluated, designs);
   RecordProperty("spaces", solved);
   fmt::print("{} spaces, {} designs, {} evaluated\n", solved, designs, evaluated);
+}
+
+/// Whatever is wanted, what is near it and may be is found, and has the choice that is to be kept.
+TEST(ClusterSpace, WhatIsNearMayBe) {
+  Case base;
+  std::mt19937_64 random(7);
+  MiningRandom drawing(7);
+  int found = 0, kept = 0, asked = 0;
+  for (int round = 0; round < 4; ++round) {
+    PlacedPod relaxed(drawnPod(random), base, 8);
+    if (!relaxed.problem)
+      continue;
+    MiningOptions options;
+    MiningRun run(*relaxed.problem, options, "");
+    for (int draw = 0; draw < 20 && !run.empty(); ++draw, ++asked) {
+      Design wanted = drawing.design(run.parameters());
+      size_t keep = drawing.below(wanted.size());
+      if (auto near = run.possibleNear(wanted, drawing)) {
+        ++found;
+        EXPECT_LT(run.bounds({{*near, *near}})[0], INFINITY);
+      }
+      if (auto near = run.possibleNear(wanted, drawing, keep)) {
+        ++kept;
+        EXPECT_EQ((*near)[keep], wanted[keep]);
+        EXPECT_LT(run.bounds({{*near, *near}})[0], INFINITY);
+      }
+    }
+  }
+  EXPECT_GT(asked, 0);
+  EXPECT_EQ(found, asked);
+  EXPECT_GT(kept, asked / 2);
 }
