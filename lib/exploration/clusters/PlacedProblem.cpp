@@ -64,26 +64,27 @@ struct PlacedProblem::Data {
   }
   /// Bounds of boxes of machines by point of the cluster's choices, of which the search asks again
   /// whenever it divides those.
-  std::map<std::pair<Design, Design>, std::vector<double>> bounds = {};
+  using BoundsByPoint = std::map<std::pair<Design, Design>, std::vector<double>>;
+  BoundsByPoint bounds = {}, tightened = {};
   static constexpr size_t kMaxBounds = size_t(1) << 22;
   size_t boundsKept = 0;
 
-  std::optional<double> knownAt(const DesignBox &box, size_t point) {
+  std::optional<double> knownAt(const BoundsByPoint &of, const DesignBox &box, size_t point) {
     if (points.none())
       return std::nullopt;
     std::scoped_lock lock(mutex);
-    auto found = bounds.find(points.keyOf(box));
-    if (found == bounds.end() || std::isnan(found->second[point]))
+    auto found = of.find(points.keyOf(box));
+    if (found == of.end() || std::isnan(found->second[point]))
       return std::nullopt;
     return found->second[point];
   }
-  void keep(const DesignBox &box, size_t point, double bound) {
+  void keep(BoundsByPoint &of, const DesignBox &box, size_t point, double bound) {
     if (points.none())
       return;
     std::scoped_lock lock(mutex);
     if (boundsKept >= kMaxBounds)
-      bounds.clear(), boundsKept = 0;
-    auto [place, isNew] = bounds.try_emplace(points.keyOf(box));
+      bounds.clear(), tightened.clear(), boundsKept = 0;
+    auto [place, isNew] = of.try_emplace(points.keyOf(box));
     if (isNew)
       place->second.assign(points.count(), NAN), boundsKept += points.count();
     place->second[point] = bound;
@@ -91,7 +92,18 @@ struct PlacedProblem::Data {
   /// Null: the job has no placement there.
   const PlacedWork *workOf(const PlacedMiningJob &job, const Design &design) const {
     size_t point = points.of(design);
-    return point == ClusterPoints::kNone ? nullptr : job.clusters[point].get();
+    return job.alone || point == ClusterPoints::kNone ? nullptr : job.clusters[point].get();
+  }
+  /// Of a box at one of its points, kept in `known`; `each` gives a job's part on its work there.
+  template <typename Each> double boundAt(BoundsByPoint &known, size_t point, const DesignBox &here, Each each) {
+    if (auto before = knownAt(known, here, point))
+      return *before;
+    double bound = !within(here) ? kNever : objective.aggregate(jobs, [&](size_t job) {
+      const PlacedWork *work = workOf(jobs[job], here.low);
+      return work || jobs[job].alone ? each(job, work) : kNever;
+    });
+    keep(known, here, point, bound);
+    return bound;
   }
   /// Values of a box that a cluster as required may have; nothing: there is none.
   std::optional<DesignBox> within(const DesignBox &box) const {
@@ -137,6 +149,21 @@ std::string PlacedProblem::digest() {
   return text;
 }
 
+std::vector<size_t> PlacedProblem::dividedFirst(const DesignBox &box) {
+  std::vector<size_t> ofMachine, ofPoint;
+  if (!data_->points.relaxesAny())
+    return ofMachine;
+  size_t first = box.low.size() - data_->points.parameters();
+  for (size_t p = 0; p < box.low.size(); ++p)
+    if (box.low[p] < box.high[p]) {
+      if (p < first)
+        ofMachine.push_back(p);
+      else if (!data_->points.relaxes(p - first))
+        ofPoint.push_back(p);
+    }
+  return ofMachine.empty() ? ofPoint : ofMachine;
+}
+
 bool PlacedProblem::mayHold(const DesignBox &box) {
   auto machine = data_->objective.machineOf(box, data_->points.isSingleMachine(box));
   if (!machine && machine.error() == kNever)
@@ -165,24 +192,45 @@ double PlacedProblem::bound(const DesignBox &box) {
   StepBoundOptions options = data_->dependence.boundOptions(box, one);
   double min = kNever;
   data_->points.each(box, [&](size_t point, const DesignBox &here) {
-    if (auto known = data_->knownAt(box, point)) {
-      min = std::min(min, *known);
-      return;
-    }
-    auto within = data_->within(here);
-    double bound = !within ? kNever : data_->objective.aggregate(data_->jobs, [&](size_t job) {
+    min = std::min(min, data_->boundAt(data_->bounds, point, here, [&](size_t job, const PlacedWork *work) {
       const PlacedMiningJob &one = data_->jobs[job];
       if (one.alone)
         return one.alone->bound(here);
-      const PlacedWork *work = data_->workOf(one, here.low);
-      if (!work)
-        return kNever;
-      auto fabric = data_->fabricOf(*work, *within);
+      auto fabric = data_->fabricOf(*work, *data_->within(here));
       return data_->of(one, here, *machine, work->bound(*machine, options, fabric ? &*fabric : nullptr));
-    });
-    data_->keep(box, point, bound);
-    min = std::min(min, bound);
+    }));
   });
+  return min;
+}
+
+/// Points by their cheaper bounds, as far as these are below the least that was found.
+double PlacedProblem::tightenBox(const DesignBox &box) {
+  if (!data_->points.relaxesAny() || !data_->points.isSingleMachine(box))
+    return 0;
+  auto machine = data_->objective.machineOf(box, true);
+  if (!machine)
+    return machine.error();
+  std::vector<std::tuple<double, size_t, DesignBox>> order;
+  data_->points.each(box, [&](size_t point, const DesignBox &here) {
+    if (double cheap = bound(here); cheap < kNever)
+      order.emplace_back(cheap, point, here);
+  });
+  llvm::sort(order, [](const auto &a, const auto &b) {
+    return std::tie(std::get<0>(a), std::get<1>(a)) < std::tie(std::get<0>(b), std::get<1>(b));
+  });
+  double min = kNever;
+  for (const auto &[cheap, point, here] : order) {
+    if (cheap >= min)
+      break;
+    double placed = data_->boundAt(data_->tightened, point, here, [&](size_t job, const PlacedWork *work) {
+      const PlacedMiningJob &one = data_->jobs[job];
+      if (one.alone)
+        return one.alone->bound(here);
+      auto fabric = data_->fabricOf(*work, *data_->within(here));
+      return data_->of(one, here, *machine, work->placedBound(*machine, fabric ? &*fabric : nullptr));
+    });
+    min = std::min(min, std::max(cheap, placed));
+  }
   return min;
 }
 

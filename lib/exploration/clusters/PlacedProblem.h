@@ -25,8 +25,9 @@ std::optional<PlacementObjective> objectiveOf(MiningMetric metric);
 /// A job's value on a design is that of its best placement among all that its request offers: `tdp_time` with the TDP
 /// of all devices that it takes, `area_time` with the area of one; an expression of the step and of numbers of one
 /// device, without energy. Bounds: `PlacedWork::bound` on the machine with the most of everything and, of a box of
-/// clusters, at each of its points the ideal fabric (`ClusterSpace::fabric`), then one tier with steps priced on the
-/// design itself. What breaks a requirement of the cluster has no value.
+/// clusters, at each of its points the ideal fabric (`ClusterSpace::fabric`); of a box of one machine with networks
+/// relaxed also `PlacedWork::placedBound`; then one tier with steps priced on the design itself. What breaks a
+/// requirement of the cluster has no value.
 class PlacedProblem : public MiningProblem {
 public:
   PlacedProblem(const DesignSpace &space, std::vector<PlacedMiningJob> jobs, MiningMetric metric,
@@ -34,6 +35,10 @@ public:
   ~PlacedProblem() override;
   const std::vector<DesignParameter> &parameters() const override;
   double bound(const DesignBox &box) override;
+  /// Where networks are relaxed a machine, then what makes a placement problem: the bounds of these are kept.
+  std::vector<size_t> dividedFirst(const DesignBox &box) override;
+  bool tightensBoxes() const override { return true; }
+  double tightenBox(const DesignBox &box) override;
   unsigned numBoundLevels() const override { return 1; }
   bool hasCheapValues() const override { return true; }
   bool mayHold(const DesignBox &box) override;

@@ -1,5 +1,6 @@
 #include "lib/exploration/clusters/PlacedWork.h"
 #include "lib/machine/cost/CommunicationCosts.h"
+#include "lib/machine/cost/Estimate.h"
 #include "lib/machine/cost/PriceCache.h"
 #include "lib/machine/energy/StepPower.h"
 #include "lib/placement/builder/CalibratedPrices.h"
@@ -42,7 +43,7 @@ Result<std::vector<double>> communicationOf(const WorkGraph &graph, const Fabric
 }
 
 /// All that exchanges take on a fabric follows from it.
-std::string keyOf(const Fabric &fabric) {
+std::string exchangesKey(const Fabric &fabric) {
   std::string key = fabric.byLevel ? "levels" : "";
   for (const Network &level : fabric.levels) {
     key += fmt::format("; {} {} {} {:a} {:a}", level.endpoints, int(level.topology),
@@ -62,6 +63,14 @@ struct SharedSteps {
   };
   std::optional<WorkGraph> structure;
   std::map<StepVariant, Step> steps;
+  PriceCache prices{PriceCache::Detail::Numbers};
+  /// By machine, but for its device memory's capacity, what the operations of its steps are priced at.
+  struct OfMachine {
+    std::mutex mutex;
+    std::map<StepVariant, StepPrices> steps;
+  };
+  std::mutex mutex; ///< of the list of machines
+  std::map<std::string, std::shared_ptr<OfMachine>> machines;
 };
 
 struct PlacedWork::Data {
@@ -92,7 +101,7 @@ struct PlacedWork::Data {
   Exchanges own;
   mutable std::map<std::string, std::shared_ptr<Exchanges>> others; ///< of the fabrics asked for last
   static constexpr size_t kMaxOthers = 64;
-  mutable PriceCache prices{PriceCache::Detail::Numbers};
+  std::shared_ptr<SharedSteps> shared; ///< the job's, or its own
   mutable std::mutex mutex, asking;
   mutable std::map<std::string, std::shared_ptr<Priced>> known;
   Bytes capacity; ///< of device memory, while steps are priced
@@ -101,7 +110,7 @@ struct PlacedWork::Data {
   std::shared_ptr<Exchanges> over(const Fabric *fabric) const {
     if (!fabric)
       return {std::shared_ptr<Exchanges>(), const_cast<Exchanges *>(&own)};
-    std::string key = keyOf(*fabric);
+    std::string key = exchangesKey(*fabric);
     std::scoped_lock lock(mutex);
     if (auto found = others.find(key); found != others.end())
       return found->second;
@@ -135,10 +144,40 @@ struct PlacedWork::Data {
     return request;
   }
 
-  /// With times of closed forms, in layers as fine as can be. `find` gives the steps that there are.
+  /// What a step's operations are priced at; of no class anything where the machine has no price for one of them.
+  const StepPrices &pricesOf(const Step &step, const Machine &machine, SharedSteps::OfMachine &known) const {
+    std::scoped_lock lock(known.mutex);
+    auto [place, isNew] = known.steps.try_emplace(step.key);
+    if (!isNew)
+      return place->second;
+    const WorkGraph &graph = step.work->graph();
+    Machine same = machine;
+    same.memories.front().capacity = capacity;
+    EstimateOptions options;
+    options.costModel = job.request.costModel;
+    options.fabric = &own.fabric, options.axes = axesOf(step.key);
+    options.prices = &shared->prices;
+    if (auto costs = estimate(graph, same, options))
+      place->second = step.work->pricesOf(*costs, same);
+    else
+      place->second.classes.clear();
+    return place->second;
+  }
+  std::shared_ptr<SharedSteps::OfMachine> pricesOn(const Machine &machine) const {
+    std::string key = keyOf(machine);
+    std::scoped_lock lock(shared->mutex);
+    std::shared_ptr<SharedSteps::OfMachine> &slot = shared->machines[key];
+    if (!slot)
+      slot = std::make_shared<SharedSteps::OfMachine>();
+    return slot;
+  }
+
+  /// In layers as fine as can be, with times of closed forms; with `prices` no less than these say. `find` gives the
+  /// steps that there are.
   Result<BuiltPlacementProblem, Errors> build(const PlacementProblemRequest &request, StepBoundOptions options,
                                               Exchanges &exchanges,
-                                              llvm::function_ref<const Step *(const StepVariant &)> find) const {
+                                              llvm::function_ref<const Step *(const StepVariant &)> find,
+                                              SharedSteps::OfMachine *prices = nullptr) const {
     options.communication &= !ringOverlaps;
     std::map<const Step *, std::vector<LayerUse>> uses;
     PlacementProblemCache known;
@@ -155,6 +194,10 @@ struct PlacedWork::Data {
           uses.erase(place);
           return nullptr;
         }
+        if (prices)
+          options.prices = &pricesOf(*step, request.groups.front().machine, *prices);
+        if (options.prices && options.prices->classes.empty())
+          options.prices = nullptr;
         step->work->times(request.groups.front().machine, options, seconds);
         place->second = step->minimal->of(seconds);
       }
@@ -164,14 +207,17 @@ struct PlacedWork::Data {
   }
 
   std::optional<PlacementProblem> minimal(const Machine &machine, const StepBoundOptions &options, Exchanges &exchanges,
-                                          bool alone = false) const {
+                                          bool alone = false, SharedSteps::OfMachine *prices = nullptr) const {
     PlacementProblemRequest request = on(machine, exchanges);
     if (alone)
       request.space.data = {1};
-    auto found = build(request, options, exchanges, [&](const StepVariant &key) {
-      auto step = steps.find(key);
-      return step == steps.end() ? nullptr : &step->second;
-    });
+    auto found = build(
+        request, options, exchanges,
+        [&](const StepVariant &key) {
+          auto step = steps.find(key);
+          return step == steps.end() ? nullptr : &step->second;
+        },
+        prices);
     if (!found)
       return std::nullopt;
     found->problem.ties.clear(); // layers that become one have none
@@ -201,7 +247,8 @@ struct PlacedWork::Data {
     return &steps.emplace(key, std::move(step)).first->second;
   }
 
-  std::shared_ptr<Priced> pricedOn(const Machine &machine, const Exchanges &exchanges) const {
+  /// All that prices and schedules follow from but exchanges and the capacity of device memory.
+  std::string keyOf(const Machine &machine) const {
     Machine same = machine;
     same.memories.front().capacity = capacity;
     std::string key = PriceCache::keyOf(same, -1, job.request.costModel + same.costModel);
@@ -209,7 +256,11 @@ struct PlacedWork::Data {
       key += fmt::format(" {:a}", time);
     if (hasBoardPower(machine)) // then the energies of its operations follow from these
       key += fmt::format(" {:a} {:a}", machine.idle.value, machine.tdp.value);
-    key += exchanges.key;
+    return key;
+  }
+
+  std::shared_ptr<Priced> pricedOn(const Machine &machine, const Exchanges &exchanges) const {
+    std::string key = keyOf(machine) + exchanges.key;
     std::scoped_lock lock(mutex);
     std::shared_ptr<Priced> &slot = known[key];
     if (!slot)
@@ -257,7 +308,7 @@ struct PlacedWork::Data {
     Cluster &device = request.groups.front();
     device.machine.memories.front().capacity = capacity;
     if (!into.layering && !into.failed) {
-      if (auto priced = priceStep(structure, request, device, {}, &prices))
+      if (auto priced = priceStep(structure, request, device, {}, &shared->prices))
         into.layering = Layering::of(structure, priced->schedule);
       else
         into.failed = true;
@@ -270,7 +321,7 @@ struct PlacedWork::Data {
       if (groupOf(key) != group)
         continue;
       const WorkGraph &graph = step.work->graph();
-      auto priced = priceStep(graph, request, device, key, &prices);
+      auto priced = priceStep(graph, request, device, key, &shared->prices);
       if (!priced) {
         uses.reset();
         return;
@@ -352,6 +403,7 @@ Result<std::unique_ptr<PlacedWork>, Errors> PlacedWork::of(PlacedJob job, const 
   for (bool ring : request.space.ringOverlaps)
     data->ringOverlaps |= ring;
   data->capacity = max.memories.front().capacity;
+  data->shared = data->job.steps ? data->job.steps : sharedSteps();
   data->own.fabric = request.groups.front().fabric;
   if (!data->job.steps || !data->job.steps->structure) {
     auto graph = instantiated(request, {});
@@ -390,6 +442,24 @@ std::optional<PlacementProblem> PlacedWork::minimal(const Machine &machine, cons
 std::optional<PlacementProblem>
 PlacedWork::priced(const Machine &machine, const PlacementSpace::TensorSharding &sharding, int64_t microbatch) const {
   return data_->real(machine, {sharding.tensor, sharding.sequence, microbatch}, data_->own);
+}
+
+double PlacedWork::placedBound(const Machine &machine, const Fabric *fabric) const {
+  std::shared_ptr<SharedSteps::OfMachine> prices = data_->pricesOn(machine);
+  auto problem = data_->minimal(machine, {}, *data_->over(fabric), false, prices.get());
+  if (!problem)
+    return INFINITY;
+  // A stage of a real plan is one of this problem where all that is asked of stages is which layers they have, and what
+  // ends beside later passes is not told apart.
+  bool isRelaxed = llvm::all_of(problem->schedules, [](PipelineSchedule schedule) {
+    const ScheduleModel &model = modelOf(schedule);
+    return model.virtualStages == ScheduleModel::VirtualStages::One && !model.splitsWeights();
+  });
+  if (!isRelaxed || data_->ringOverlaps || !check(*problem).empty())
+    return placementLowerBound(*problem);
+  PlacementOptions options;
+  options.stop = data_->job.stop;
+  return place(*problem, options).bound;
 }
 
 double PlacedWork::tightenBound(const Machine &machine, const Fabric *fabric) const {

@@ -9,8 +9,8 @@
 
 namespace accord {
 
-/// Steps of one job on one device, which clusters share that differ in what connects their devices. Not for several
-/// threads while it is filled.
+/// Steps of one job on one device, and what their operations are priced at, which clusters share that differ in what
+/// connects their devices. Not for several threads while works are made of it.
 struct SharedSteps;
 
 struct PlacedJob {
@@ -60,6 +60,9 @@ public:
   /// anything. From the closed forms of operations (`StepWork::times`) and layers as fine as they
   /// may be on any machine; networks, traffic and residents are those of the placements.
   double bound(const Machine &machine, const StepBoundOptions &options, const Fabric *fabric = nullptr) const;
+  /// The same of one machine, with operations as they are priced there, by `place`; any number of networks that are no
+  /// better may be bounded together (`ClusterSpace::fabric`).
+  double placedBound(const Machine &machine, const Fabric *fabric = nullptr) const;
   /// The same with steps priced and scheduled, as far as the least of them need it.
   double tightenBound(const Machine &machine, const Fabric *fabric = nullptr) const;
   /// By `place`; only what is below `below` is of use.

@@ -224,7 +224,7 @@ struct LeaderExecutor::State {
     if (!chunkQueue.finish(chunk))
       return;
     std::copy(results.begin(), results.end(), found.begin() + chunkQueue.chunk(chunk).first);
-    bool bound = task.query == EvaluationTask::Query::Bound || task.query == EvaluationTask::Query::TightenBound;
+    bool bound = task.query != EvaluationTask::Query::Evaluate;
     (bound ? statistics.bounds : statistics.values)[rank] += results.size();
   }
 

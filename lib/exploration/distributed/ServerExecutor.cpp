@@ -73,7 +73,7 @@ private:
 
 /// Nothing in it is beyond the problem's parameters.
 bool makesSense(const RankMessage &work, const std::vector<DesignParameter> &parameters) {
-  bool whole = work.task.query == EvaluationTask::Query::Bound;
+  bool whole = work.task.query == EvaluationTask::Query::Bound || work.task.query == EvaluationTask::Query::TightenBox;
   return std::all_of(work.boxes.begin(), work.boxes.end(), [&](const DesignBox &box) {
     return isValidDesign(box.low, parameters) && (!whole || isValidDesign(box.high, parameters));
   });

@@ -4,14 +4,14 @@
 
 namespace accord {
 
-/// What a round asks a problem about each of its boxes. Of designs only `low` counts.
+/// What a round asks a problem about each of its boxes. Of designs (`TightenBound`, `Evaluate`) only `low` counts.
 struct EvaluationTask {
-  enum class Query : uint8_t { Bound, TightenBound, Evaluate };
+  enum class Query : uint8_t { Bound, TightenBox, TightenBound, Evaluate };
   Query query = Query::Bound;
   unsigned level = 0; ///< of `TightenBound`
   double below = 0;   ///< of `Evaluate`
 };
-constexpr size_t kNumEvaluationQueries = 3;
+constexpr size_t kNumEvaluationQueries = 4;
 
 /// The problem's answer, with what may not be said put right; a bound is in both numbers.
 DesignEvaluation runEvaluationTask(MiningProblem &problem, const EvaluationTask &task, const DesignBox &box);

@@ -18,8 +18,8 @@ struct DesignEvaluation {
 
 /// Values are of an objective that is made least, 0 or more; infinite: the design may not be (a requirement fails, the
 /// step does not fit, no area is known). NaN and less than 0 are taken for infinite as a value, for 0 as a bound.
-/// With `MiningOptions::threads` above 1, or an executor, `bound`, `tightenBound`, `value` and `evaluate` are called
-/// from several threads at once; everything else is called from the thread that called the strategy.
+/// With `MiningOptions::threads` above 1, or an executor, `bound`, `tightenBox`, `tightenBound`, `value` and `evaluate`
+/// are called from several threads at once; everything else is called from the thread that called the strategy.
 class MiningProblem {
 public:
   virtual ~MiningProblem() = default;
@@ -27,6 +27,11 @@ public:
   /// No design of the box is worth less. Costs microseconds. Never above `value` of any of its
   /// designs, and never less for a part of the box.
   virtual double bound(const DesignBox &box) = 0;
+  /// Whether boxes have a dearer bound before they are divided: `tightenBox`, of which the larger one counts.
+  virtual bool tightensBoxes() const { return false; }
+  virtual double tightenBox(const DesignBox &) { return 0; }
+  /// Parameters at one of which a box is divided next, that it leaves open; empty: at any.
+  virtual std::vector<size_t> dividedFirst(const DesignBox &) { return {}; }
   /// False: no design of the box may be. Costs less than a bound, which says so, too; true says nothing.
   virtual bool mayHold(const DesignBox &) { return true; }
   /// Costs milliseconds. The same for the same design. A problem has this or `evaluate`.

@@ -118,6 +118,11 @@ std::vector<double> MiningRun::bounds(const std::vector<DesignBox> &boxes) {
   return boundsOf(executor_.results(problem_, {EvaluationTask::Query::Bound}, boxes));
 }
 
+std::vector<double> MiningRun::tightenBoxes(const std::vector<DesignBox> &boxes) {
+  result_.bounds += boxes.size();
+  return boundsOf(executor_.results(problem_, {EvaluationTask::Query::TightenBox}, boxes));
+}
+
 std::vector<double> MiningRun::tightenBound(const std::vector<Design> &designs, unsigned level) {
   std::vector<DesignBox> boxes;
   for (const Design &design : designs)
@@ -140,11 +145,11 @@ std::optional<Design> MiningRun::possibleNear(const Design &wanted, MiningRandom
     order.insert(order.begin(), *kept);
   DesignBox box = wholeOf(parameters());
   for (size_t i : order) {
-    const uint32_t most = box.high[i];
+    const uint32_t last = box.high[i];
     bool found = false;
-    for (uint32_t away = 0; away <= most && !found; ++away)
+    for (uint32_t away = 0; away <= last && !found; ++away)
       for (bool up : {false, true}) {
-        if (found || (away == 0 && up) || (up ? most - wanted[i] < away : wanted[i] < away))
+        if (found || (away == 0 && up) || (up ? last - wanted[i] < away : wanted[i] < away))
           continue;
         box.low[i] = box.high[i] = up ? wanted[i] + away : wanted[i] - away;
         found = problem_.mayHold(box);
@@ -292,6 +297,11 @@ DesignEvaluation runEvaluationTask(MiningProblem &problem, const EvaluationTask 
   switch (task.query) {
   case EvaluationTask::Query::Bound: {
     double bound = boundOf(problem, box);
+    return {bound, bound};
+  }
+  case EvaluationTask::Query::TightenBox: {
+    double bound = problem.tightenBox(box);
+    bound = bound > 0 ? bound : 0;
     return {bound, bound};
   }
   case EvaluationTask::Query::TightenBound: {

@@ -55,6 +55,7 @@ public:
   double value(const Design &design) { return values({design})[0]; }
   /// Of many boxes, in parallel. Not above the limit: that is the caller's to see to.
   std::vector<double> bounds(const std::vector<DesignBox> &boxes);
+  std::vector<double> tightenBoxes(const std::vector<DesignBox> &boxes); ///< as `bounds`
   /// Of many designs, in parallel; as many bounds count.
   std::vector<double> tightenBound(const std::vector<Design> &designs, unsigned level);
 

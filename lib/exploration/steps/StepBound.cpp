@@ -231,6 +231,17 @@ private:
 
 } // namespace
 
+/// To no less than what the class is priced at. What then takes longer than to move its bytes fills no memory.
+static void raise(StepPrice &price, const StepPrices::OfClass &given) {
+  if (given.time > price.time * (1 + 1e-9))
+    price.fills = 0;
+  price.time = std::max(price.time, given.time);
+  if (given.core < 0 || price.core != given.core)
+    return;
+  price.work = std::max(price.work, given.work);
+  price.ofKind = std::max(price.ofKind, price.work);
+}
+
 void StepWork::Data::price(const Machine &machine, const StepBoundOptions &options, StepScratch &scratch) const {
   static thread_local StepCores::View view;
   static thread_local std::vector<Link> links;
@@ -241,6 +252,9 @@ void StepWork::Data::price(const Machine &machine, const StepBoundOptions &optio
   for (size_t c = 0; c < classes.size(); ++c)
     if (!options.exchanges || classes[c].kind != StepClass::Kind::Communication)
       pricer.price(classes[c], scratch.prices[c], scratch.transfers.data() + c * links.size());
+  for (size_t c = 0; c < classes.size() && options.prices; ++c)
+    if (classes[c].kind == StepClass::Kind::Whole || classes[c].kind == StepClass::Kind::Fused)
+      raise(scratch.prices[c], options.prices->classes[c]);
   if (!options.exchanges)
     return;
   static thread_local std::vector<bool> priced;
@@ -261,7 +275,7 @@ void StepWork::Data::price(const Machine &machine, const StepBoundOptions &optio
 std::string StepWork::Data::keyOf(const Machine &machine, const StepBoundOptions &options) const {
   static thread_local StepCores::View view;
   std::string key;
-  if (!options.cores.empty() || !options.memories.empty() || options.exchanges)
+  if (!options.cores.empty() || !options.memories.empty() || options.exchanges || options.prices)
     return key;
   cores.look(machine, options, view);
   if (!view.own.empty()) // these do not stay where they are
@@ -324,7 +338,8 @@ void StepWork::Data::times(const Machine &machine, const StepBoundOptions &optio
   price(machine, options, scratch);
   scratch.begin(graph.regions.size());
   for (size_t p = 0; p + 2 < parts.size(); ++p) // the bodies
-    scratch.lengths[parts[p].region] = length(parts[p], machine, scratch, LoadSubsets::Whole);
+    scratch.lengths[parts[p].region] =
+        length(parts[p], machine, scratch, options.prices ? LoadSubsets::Every : LoadSubsets::Whole);
   seconds.clear();
   for (size_t p = parts.size() - 2; p < parts.size(); ++p)
     for (const StepItem &item : parts[p].items)

@@ -159,6 +159,34 @@ std::optional<Costs> StepWork::costs(const Machine &machine) const {
   return costs ? std::optional(std::move(*costs)) : std::nullopt;
 }
 
+StepPrices StepWork::pricesOf(const Costs &costs, const Machine &machine) const {
+  const StepShapes &shapes = data_->cores.shapes;
+  StepPrices prices;
+  prices.classes.assign(shapes.classes.size(), {INFINITY, -2, INFINITY});
+  for (OperationId id = 0; id < graph().operations.size(); ++id) {
+    const Operation &op = graph().operations[id];
+    if (op.body != kNone || op.core == CoreKind::Network)
+      continue;
+    StepPrices::OfClass &of = prices.classes[shapes.classOf[id]];
+    auto add = [&](const OperationCost &cost) {
+      of.time = std::min(of.time, cost.time.value);
+      of.core = of.core == -2 || of.core == cost.core ? cost.core : -1;
+      if (cost.core >= 0)
+        of.work = std::min(of.work, cost.time.value * static_cast<double>(occupiedInstances(machine, cost, cost.core)) /
+                                        static_cast<double>(machine.cores[cost.core].count));
+    };
+    add(costs.operations[id]);
+    if (auto others = costs.alternatives.find(id); others != costs.alternatives.end())
+      for (const OperationCost &cost : others->second)
+        add(cost);
+  }
+  for (StepPrices::OfClass &of : prices.classes) {
+    of.time = std::isfinite(of.time) ? of.time : 0;
+    of.work = of.core >= 0 && std::isfinite(of.work) ? of.work : 0;
+  }
+  return prices;
+}
+
 StepValue StepWork::refined(const Machine &machine, unsigned effort, bool searches) const {
   OrderedBound ordered;
   ScheduleOptions options = withEffort(effort);

@@ -6,6 +6,18 @@
 
 namespace accord {
 class PriceCache;
+struct Costs;
+
+/// What each class of operations of a step takes on one machine in the shortest of its forms, as it is priced there.
+/// What devices exchange is left out.
+struct StepPrices {
+  struct OfClass {
+    double time = 0; ///< seconds
+    int core = -1;   ///< of all forms
+    double work = 0; ///< of `core`, as seconds of all its instances
+  };
+  std::vector<OfClass> classes;
+};
 
 /// What of a machine is taken as it stands when its step is bounded.
 struct StepBoundOptions {
@@ -21,6 +33,8 @@ struct StepBoundOptions {
   bool communication = true; ///< false: what devices exchange takes no time
   /// By operation, seconds on the network, instead of those that the step was made with. Null: those.
   const std::vector<double> *exchanges = nullptr;
+  /// Of one machine: where operations are priced at more than the closed forms say, that counts. Null: nothing is.
+  const StepPrices *prices = nullptr;
   /// Of one machine, in some ten times the time: an operation that may be on all instances of a core or on one is in no
   /// form that alone makes its region longer than is tried.
   bool closely = false;
@@ -61,6 +75,8 @@ public:
   /// What `estimate` has for the machine, without formulas, tiles and assumptions; nothing where
   /// it refuses.
   std::optional<Costs> costs(const Machine &machine) const;
+  /// Of costs on a machine, over whatever network.
+  StepPrices pricesOf(const Costs &costs, const Machine &machine) const;
   /// The same with a schedule that is searched for, and a bound of all schedules in which a repeat
   /// is a unit of its iterations (`OrderedBound`). Not `searches`: that bound alone, in a tenth of
   /// the time. Effort 4 and more; deterministic.

@@ -16,6 +16,7 @@ namespace {
 /// order of bytes is that of parameters: millions of boxes are held at once.
 struct PackedBox {
   double bound;
+  bool isTight; ///< its dearer bound is in `bound`
   std::unique_ptr<uint8_t[]> corners;
 };
 struct Later {
@@ -43,15 +44,16 @@ public:
   /// Of the first; there is one.
   double bound() const { return queue_.first().bound; }
   DesignBox first() const { return boxOf(queue_.first()); }
+  bool isFirstTight() const { return queue_.first().isTight; }
   void pop() { queue_.pop(); }
 
-  void push(double bound, const DesignBox &box) {
+  void push(double bound, const DesignBox &box, bool isTight = false) {
     std::vector<uint8_t> bytes;
     for (unsigned corner = 0; corner < corners_; ++corner)
       for (auto [choice, width] : llvm::zip(corner ? box.high : box.low, widths_))
         for (unsigned byte = width; byte-- > 0;)
           bytes.push_back(choice >> (8 * byte));
-    PackedBox packed{bound, std::make_unique_for_overwrite<uint8_t[]>(bytes.size())};
+    PackedBox packed{bound, isTight, std::make_unique_for_overwrite<uint8_t[]>(bytes.size())};
     llvm::copy(bytes, packed.corners.get());
     queue_.push(std::move(packed));
   }
@@ -99,6 +101,7 @@ constexpr unsigned kRoundsOfDive = 4; ///< looking ahead begins at the first box
 struct OpenNode {
   double bound;
   DesignBox box;
+  bool isTight = false;
 };
 struct NodeHalves {
   OpenNode low, high;
@@ -146,11 +149,11 @@ private:
 
   void open(const OpenNode &box) {
     if (!dominated(box.bound, box.box.low))
-      (box.box.one() ? designs.front() : openNodes).push(box.bound, box.box);
+      (box.box.one() ? designs.front() : openNodes).push(box.bound, box.box, box.isTight);
   }
 
   static OpenNode take(OpenNodes &from) {
-    OpenNode first{from.bound(), from.first()};
+    OpenNode first{from.bound(), from.first(), from.isFirstTight()};
     from.pop();
     return first;
   }
@@ -169,6 +172,10 @@ private:
   /// 2005).
   std::vector<BoxHalves> triedHalves(const DesignBox &box) {
     std::vector<BoxHalves> all = halvesOf(box);
+    if (std::vector<size_t> first = run.problem().dividedFirst(box); !first.empty()) {
+      llvm::erase_if(all, [&](const BoxHalves &one) { return !llvm::is_contained(first, parameterOf(one)); });
+      return all;
+    }
     if (!looksAhead() || all.size() <= kTried || ++numSplits % kTryAll == 0)
       return all;
     std::vector<std::pair<double, size_t>> order;
@@ -336,11 +343,31 @@ private:
     }
   }
 
+  /// Boxes that have it yet to come get their dearer bound, and wait for their turn again. True: there were some.
+  bool tightenBoxes(std::vector<OpenNode> &round) {
+    std::vector<DesignBox> boxes;
+    for (const OpenNode &one : round)
+      if (run.problem().tightensBoxes() && !one.isTight)
+        boxes.push_back(one.box);
+    if (boxes.empty() || boxes.size() > run.boundsLeft())
+      return false;
+    std::vector<double> bounds = run.tightenBoxes(boxes);
+    const double *next = bounds.data();
+    for (OpenNode &one : round) {
+      if (!one.isTight)
+        one.bound = std::max(one.bound, *next++), one.isTight = true;
+      open(one);
+    }
+    return true;
+  }
+
   bool splitRound(double until) {
     std::vector<OpenNode> round;
     while (round.size() < kSplits && !openNodes.empty() && openNodes.bound() <= until &&
            !dominated(openNodes.bound(), openNodes.first().low))
       round.push_back(take(openNodes));
+    if (tightenBoxes(round))
+      return true;
     size_t count;
     for (NodeHalves &halves : split(round, count)) {
       open(halves.low);
