@@ -232,7 +232,9 @@ private:
 } // namespace
 
 /// To no less than what the class is priced at. What then takes longer than to move its bytes fills no memory.
-static void raise(StepPrice &price, const StepPrices::OfClass &given) {
+static void raise(const StepPrices::OfClass &given, StepPrice &price, double *transfers) {
+  for (size_t m = 0; m < given.transfers.size(); ++m)
+    transfers[m] = std::max(transfers[m], std::min(given.transfers[m], given.time));
   if (given.time > price.time * (1 + 1e-9))
     price.fills = 0;
   price.time = std::max(price.time, given.time);
@@ -254,7 +256,7 @@ void StepWork::Data::price(const Machine &machine, const StepBoundOptions &optio
       pricer.price(classes[c], scratch.prices[c], scratch.transfers.data() + c * links.size());
   for (size_t c = 0; c < classes.size() && options.prices; ++c)
     if (classes[c].kind == StepClass::Kind::Whole || classes[c].kind == StepClass::Kind::Fused)
-      raise(scratch.prices[c], options.prices->classes[c]);
+      raise(options.prices->classes[c], scratch.prices[c], scratch.transfers.data() + c * links.size());
   if (!options.exchanges)
     return;
   static thread_local std::vector<bool> priced;

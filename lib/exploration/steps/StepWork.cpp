@@ -162,7 +162,7 @@ std::optional<Costs> StepWork::costs(const Machine &machine) const {
 StepPrices StepWork::pricesOf(const Costs &costs, const Machine &machine) const {
   const StepShapes &shapes = data_->cores.shapes;
   StepPrices prices;
-  prices.classes.assign(shapes.classes.size(), {INFINITY, -2, INFINITY});
+  prices.classes.assign(shapes.classes.size(), {INFINITY, -2, INFINITY, {}});
   for (OperationId id = 0; id < graph().operations.size(); ++id) {
     const Operation &op = graph().operations[id];
     if (op.body != kNone || op.core == CoreKind::Network)
@@ -171,6 +171,10 @@ StepPrices StepWork::pricesOf(const Costs &costs, const Machine &machine) const 
     auto add = [&](const OperationCost &cost) {
       of.time = std::min(of.time, cost.time.value);
       of.core = of.core == -2 || of.core == cost.core ? cost.core : -1;
+      if (of.transfers.empty())
+        of.transfers.assign(machine.memories.size(), INFINITY);
+      for (size_t m = 0; m < of.transfers.size(); ++m)
+        of.transfers[m] = std::min(of.transfers[m], m < cost.transfer.size() ? cost.transfer[m].value : 0);
       if (cost.core >= 0)
         of.work = std::min(of.work, cost.time.value * static_cast<double>(occupiedInstances(machine, cost, cost.core)) /
                                         static_cast<double>(machine.cores[cost.core].count));

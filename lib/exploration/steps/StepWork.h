@@ -12,9 +12,10 @@ struct Costs;
 /// What devices exchange is left out.
 struct StepPrices {
   struct OfClass {
-    double time = 0; ///< seconds
-    int core = -1;   ///< of all forms
-    double work = 0; ///< of `core`, as seconds of all its instances
+    double time = 0;               ///< seconds
+    int core = -1;                 ///< of all forms
+    double work = 0;               ///< of `core`, as seconds of all its instances
+    std::vector<double> transfers; ///< seconds, by memory
   };
   std::vector<OfClass> classes;
 };

@@ -439,6 +439,66 @@ int64_t ringOverlapTime(const WorkGraph &graph, const Dependences &deps, const S
   return std::clamp<int64_t>(schedule.regions[region].length.value - onCores, 0, overlap);
 }
 
+/// Bytes that are alive at some time in every schedule of a body, besides its stashes and what comes from outside:
+/// while an operation runs, what it touches, and what is touched both before it and behind it by way of dependences.
+static int64_t minWorkspace(const WorkGraph &graph, const Dependences &deps, RegionId r) {
+  constexpr size_t kMaxOperations = 4096; // pairs of them are looked at
+  const Region &body = graph.regions[r];
+  const std::vector<OperationId> &all = body.operations;
+  size_t size = all.size();
+  if (size == 0 || size > kMaxOperations)
+    return 0;
+  std::set<ValueId> apart;
+  for (const auto *slices : {&body.stashed, &body.unstashed})
+    for (const Region::Slice &slice : *slices)
+      apart.insert(deps.root[slice.inside]);
+  using Set = std::vector<bool>; // of positions
+  std::map<OperationId, size_t> place;
+  for (size_t i = 0; i < size; ++i)
+    place[all[i]] = i;
+  auto add = [](Set &to, const Set &from) {
+    for (size_t i = 0; i < to.size(); ++i)
+      to[i] = to[i] || from[i];
+  };
+  std::vector<Set> before(size, Set(size)), behind(size, Set(size)); // and itself
+  for (size_t i = 0; i < size; ++i) {
+    before[i][i] = true;
+    for (OperationId id : deps.predecessors[all[i]])
+      if (auto found = place.find(id); found != place.end() && found->second < i)
+        add(before[i], before[found->second]);
+  }
+  for (size_t i = 0; i < size; ++i)
+    for (size_t j = 0; j <= i; ++j)
+      behind[j][i] = before[i][j];
+
+  std::map<ValueId, std::set<size_t>> touched; // by whom
+  std::vector<int64_t> bytes(size);
+  auto isMine = [&](ValueId root) {
+    return graph.values[root].region == r && layers::counts(graph.values[root]) && !apart.count(root);
+  };
+  for (size_t i = 0; i < size; ++i) {
+    const Operation &op = graph.operations[all[i]];
+    for (const auto *values : {&op.operands, &deps.uses[all[i]], &op.results})
+      for (ValueId value : *values)
+        if (ValueId root = deps.root[value]; isMine(root))
+          touched[root].insert(i);
+    if (op.body != kNone)
+      bytes[i] = minWorkspace(graph, deps, op.body);
+  }
+  std::set<ValueId> first, last; // there from the beginning, and until the end
+  for (const Region::Carried &one : body.carried)
+    first.insert(deps.root[one.argument]), last.insert(deps.root[one.yielded]);
+  for (const auto &[root, by] : touched) {
+    Set from(size, first.count(root) != 0), until(size, last.count(root) != 0);
+    for (size_t i : by)
+      add(from, behind[i]), add(until, before[i]);
+    for (size_t i = 0; i < size; ++i)
+      if (from[i] && until[i])
+        bytes[i] = sum(bytes[i], graph.values[root].bytes);
+  }
+  return *std::max_element(bytes.begin(), bytes.end());
+}
+
 MinLayerUse::MinLayerUse(const Layering &layering, const WorkGraph &graph) : bytes_(layering.classes.size()) {
   for (const Layering::Class &one : layering.classes)
     counts_.push_back(one.count);
@@ -449,7 +509,10 @@ MinLayerUse::MinLayerUse(const Layering &layering, const WorkGraph &graph) : byt
     const auto &[cls, backward] = parts[i];
     shares_.push_back({cls, backward ? &LayerUse::backward : &LayerUse::forward});
     const Operation &op = graph.operations[all[i]];
-    if (backward || op.body == kNone || !layering.classes[cls].iterated)
+    if (op.body == kNone || !layering.classes[cls].iterated)
+      continue;
+    bytes_[cls].workspace = std::max(bytes_[cls].workspace, minWorkspace(graph, deps, op.body));
+    if (backward)
       continue;
     for (ValueId root : layers::stashed(graph, deps, op.body))
       if (graph.values[root].region == op.body && layers::counts(graph.values[root]))

@@ -124,7 +124,8 @@ std::vector<uint32_t> ownersOf(const Layering &layering, const WorkGraph &graph,
 /// With times not above those of a schedule, no member of what `of` gives is above that of `layerUses` for any layering
 /// that is made of this one (`Layering::finest`): summed over the layers that became one, and the time behind the
 /// forward pass in all. Exact are the residents, but that of what several layers own the first one has all.
-/// `activations` is what the iterations of repeats stash, and `workspace` 0.
+/// `activations` is what the iterations of repeats stash, and `workspace` what any schedule of their bodies has alive
+/// at some time.
 class MinLayerUse {
 public:
   MinLayerUse(const Layering &layering, const WorkGraph &graph);
