@@ -109,7 +109,8 @@ MiningResult mineExhaustively(MiningProblem &problem, const MiningOptions &optio
 // bound is infinite, and stop at `kDefaultEvaluations` if no limit is set.
 constexpr uint64_t kDefaultEvaluations = 2000;
 
-/// Designs drawn evenly, none twice.
+/// Designs drawn evenly, none twice; of a space that is large beside the limit, what is near them and may be
+/// (`mayHold`).
 MiningResult mineAtRandom(MiningProblem &problem, const MiningOptions &options = {});
 /// Simulated annealing (Kirkpatrick et al., Science 220, 1983) over neighbours in one parameter or
 /// two, of the logarithm of values: from the spread of a sample, cooled geometrically over the
@@ -127,13 +128,19 @@ MiningResult mineByCriticalPath(MiningProblem &problem, const MiningOptions &opt
 /// limit is set, and 600 of them, the best and the latest, in the process.
 MiningResult mineByBayes(MiningProblem &problem, const MiningOptions &options = {});
 
+/// A genetic algorithm with a steady state (Whitley, GENITOR, ICGA 1989): of 32 designs two are chosen by tournament, a
+/// child has each parameter of one of them and one in as many parameters changed; what may not be becomes the nearest
+/// that may; it replaces the one of the largest value unless it is there. The population is drawn anew around the best
+/// where its designs are equal or nothing new was born for long.
+MiningResult mineByGenetics(MiningProblem &problem, const MiningOptions &options = {});
+
 /// The outer loop of PHAZE (Wang et al., ICML 2024): designs in bins of 10,000 um2 of their area, the largest first,
 /// until the best of five bins in a row were none better than the one before. Bins without a design that may be do not
 /// count. Of more than 2^22 designs, 2^18 that are drawn. Where no area is known all are in one bin.
 MiningResult mineByAreaBins(MiningProblem &problem, const MiningOptions &options = {});
 
 /// By name, done by `MiningOptions::executor` where there is one: "exact", "exhaustive", "random",
-/// "annealing", "wham", "bayes", "phaze".
+/// "annealing", "wham", "bayes", "phaze", "genetic".
 using MiningStrategy = MiningResult (*)(MiningProblem &, const MiningOptions &);
 MiningStrategy miningStrategy(const std::string &name); ///< null: unknown
 std::vector<std::string> miningStrategies();

@@ -92,6 +92,7 @@ std::pair<Eigen::VectorXd, Eigen::VectorXd> GaussianProcess::at(const Eigen::Mat
 
 constexpr uint64_t kDefault = 300, kWarm = 30;
 constexpr size_t kCandidates = 1000, kMax = 600;
+constexpr size_t kRepaired = 64; ///< candidates of a step that may not be, and are moved to where they may
 
 class Bayes {
 public:
@@ -112,7 +113,7 @@ public:
          drawn += warm) {
       std::vector<Design> round;
       for (uint64_t i = 0; i < warm; ++i)
-        round.push_back(random.design(run.parameters()));
+        round.push_back(near(random.design(run.parameters())));
       std::vector<double> values = run.values(round);
       for (size_t i = 0; i < round.size(); ++i)
         learn(round[i], values[i]);
@@ -185,8 +186,18 @@ private:
     return (logs.array() - middle) / (spread > 0 ? spread : 1);
   }
 
+  Design near(const Design &design) { return run.possibleNear(design, random).value_or(design); }
+
+  /// Of what may not be, the nearest that may, as far as there is time for that.
+  std::optional<Design> mayBe(Design design, size_t &repaired) {
+    if (run.problem().mayHold({design, design}))
+      return design;
+    return ++repaired > kRepaired ? std::nullopt : run.possibleNear(design, random);
+  }
+
   std::optional<Design> candidate(uint64_t step) {
     std::vector<Design> drawn;
+    size_t repaired = 0;
     for (size_t i = 0; i < kCandidates; ++i) {
       Design design = random.design(run.parameters());
       // A third near the best: in a large space 1,000 points are far from anything.
@@ -198,8 +209,8 @@ private:
         }
         design = near;
       }
-      if (!run.known(design))
-        drawn.push_back(std::move(design));
+      if (std::optional<Design> possible = mayBe(std::move(design), repaired); possible && !run.known(*possible))
+        drawn.push_back(std::move(*possible));
     }
     if (drawn.empty())
       return std::nullopt;

@@ -56,7 +56,7 @@ private:
     for (uint64_t drawn = 0; !run.isExhausted() && drawn / 8 < run.limit(); drawn += size) {
       std::vector<Design> round;
       for (uint64_t i = 0; i < size; ++i)
-        round.push_back(random.design(run.parameters()));
+        round.push_back(possible(random.design(run.parameters())));
       for (double value : run.values(round))
         if (std::isfinite(value))
           logs.push_back(logarithm(value));
@@ -93,7 +93,15 @@ private:
       size_t j = open[random.below(open.size() - 1)];
       move(design, j == i ? open.back() : j, !up);
     }
-    return design;
+    return possible(design, i);
+  }
+
+  /// Nearby, with the choice of `kept` if that may be.
+  Design possible(const Design &design, std::optional<size_t> kept = {}) {
+    auto near = run.possibleNear(design, random, kept);
+    if (!near && kept)
+      near = run.possibleNear(design, random);
+    return near.value_or(design);
   }
 
   MiningRun &run;

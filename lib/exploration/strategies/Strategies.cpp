@@ -17,7 +17,7 @@ constexpr std::pair<const char *, MiningStrategy> kStrategies[] = {
     {"exact", together<mineExactly>},       {"exhaustive", together<mineExhaustively>},
     {"random", together<mineAtRandom>},     {"annealing", together<mineByAnnealing>},
     {"wham", together<mineByCriticalPath>}, {"bayes", together<mineByBayes>},
-    {"phaze", together<mineByAreaBins>},
+    {"phaze", together<mineByAreaBins>},    {"genetic", together<mineByGenetics>},
 };
 
 } // namespace
@@ -64,7 +64,9 @@ MiningResult mineAtRandom(MiningProblem &problem, const MiningOptions &options) 
   MiningRun run(problem, options, "random", kDefaultEvaluations);
   run.screenInfeasible();
   std::optional<uint64_t> size = designsOf(run.parameters());
-  if (size)
+  // Of a large space where hardly any design may be, what is near a drawn one instead, which may come twice.
+  bool nearby = !run.empty() && (!size || *size > 256 * run.limit());
+  if (size && !nearby)
     run.forget();
   // Where hardly any design may be, a search is over at some point.
   uint64_t max = run.limit() < UINT64_MAX / 256 ? 256 * run.limit() : UINT64_MAX;
@@ -76,7 +78,8 @@ MiningResult mineAtRandom(MiningProblem &problem, const MiningOptions &options) 
     std::vector<Design> round;
     while (drawn < count && round.size() < 64) {
       // Beyond 2^63 a design that comes twice is improbable, and is not counted if it does.
-      round.push_back(size ? designAt(run.parameters(), order.at(drawn)) : random.design(run.parameters()));
+      Design next = size ? designAt(run.parameters(), order.at(drawn)) : random.design(run.parameters());
+      round.push_back(nearby ? run.possibleNear(next, random).value_or(next) : next);
       ++drawn;
     }
     run.values(round);

@@ -100,7 +100,7 @@ TEST(DesignSample, StaysSmallWhateverTheSearch) {
 /// A search leaves what it evaluated and may be, and the best is among it.
 TEST(DesignSample, OfSearches) {
   for (uint64_t seed = 1; seed <= 20; ++seed)
-    for (const std::string strategy : {"exact", "exhaustive", "random", "annealing", "wham"}) {
+    for (const std::string strategy : {"exact", "exhaustive", "random", "annealing", "wham", "genetic"}) {
       TableProblem problem(seed, 300);
       MiningResult result = miningStrategy(strategy)(problem, {});
       uint64_t finite = std::ranges::count_if(problem.table, [](double value) { return std::isfinite(value); });

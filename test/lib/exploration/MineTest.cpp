@@ -251,7 +251,7 @@ TEST(Mine, NearTheOptimumOfWhatLooksLikeHardware) {
     MiningResult exact = mineExactly(problem);
     ASSERT_TRUE(exact.best) << seed;
     EXPECT_EQ(exact.gap(), 0) << seed;
-    for (const char *name : {"annealing", "wham"}) {
+    for (const char *name : {"annealing", "wham", "genetic"}) {
       MiningResult result = miningStrategy(name)(problem, {});
       EXPECT_GE(result.value, exact.value);
       EXPECT_LE(result.bound, exact.value);
@@ -270,5 +270,6 @@ TEST(Mine, NearTheOptimumOfWhatLooksLikeHardware) {
                                      *std::max_element(values.begin(), values.end())));
   EXPECT_LE(median(above["wham"]), 0.05);
   EXPECT_LE(median(above["annealing"]), 0.05);
+  EXPECT_LE(median(above["genetic"]), 0.05);
   EXPECT_LT(median(above["bayes"]), median(above["random"]));
 }

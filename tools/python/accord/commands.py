@@ -731,7 +731,7 @@ def mine(
     file: Union[Value, Sequence[Value]],
     *,
     space: Optional[Value] = None,
-    strategy: Optional[Literal["exact", "exhaustive", "random", "annealing", "wham", "bayes", "phaze"]] = None,
+    strategy: Optional[Literal["exact", "exhaustive", "random", "annealing", "wham", "bayes", "phaze", "genetic"]] = None,
     metric: Optional[Value] = None,
     aggregation: Optional[Literal["minimax_regret", "sum"]] = None,
     weights: Optional[Union[float, Sequence[float]]] = None,
@@ -741,7 +741,7 @@ def mine(
     resume: Optional[Value] = None,
     seed: Optional[int] = None,
     compare_: Optional[Union[bool, Literal["evaluations", "time"]]] = None,
-    strategies: Optional[Union[Literal["exact", "exhaustive", "random", "annealing", "wham", "bayes", "phaze"], Sequence[Literal["exact", "exhaustive", "random", "annealing", "wham", "bayes", "phaze"]]]] = None,
+    strategies: Optional[Union[Literal["exact", "exhaustive", "random", "annealing", "wham", "bayes", "phaze", "genetic"], Sequence[Literal["exact", "exhaustive", "random", "annealing", "wham", "bayes", "phaze", "genetic"]]]] = None,
     pareto_front: Optional[Value] = None,
     schedule_effort: Optional[int] = None,
     sensitivity: bool = False,
@@ -764,7 +764,7 @@ def mine(
 
     file: One or several .dnn files
     space: Accelerator with choices (1..64, pow2 2..128 MiB, {8, 16}): a name of the file, its imports or the catalogue, or FILE.accel[:NAME] (default: what the file trains on)
-    strategy: exact, exhaustive, random, annealing, wham, bayes, phaze (default: exact)
+    strategy: exact, exhaustive, random, annealing, wham, bayes, phaze, genetic (default: exact)
     metric: Objective to minimize: step_time, tdp_time (throughput per watt of TDP is maximized), energy, area_time, or an expression such as 'step_time * area^0.5' or 'maximize throughput / area' (default: the objective of the file)
     aggregation: Of several files: minimax_regret (each job against its own best design) or sum (default: minimax_regret)
     weights: Of --aggregation sum: weight of each file, such as 3,1 (default: equal weights)
