@@ -13,6 +13,7 @@ constexpr unsigned kPatience = 6; ///< rounds in vain, after which the share fal
 constexpr size_t kDrawn = 96;     ///< designs of a round that begins anew
 constexpr size_t kLot = 4;        ///< values at once, whatever the threads
 constexpr size_t kMaxPairs = 1024, kMaxSteps = 40, kMaxKnown = size_t{1} << 17;
+constexpr double kCheap = 16;    ///< bounds for a value
 constexpr double kRate = 0.3;    ///< of learning
 constexpr size_t kSamples = 192; ///< the latest ones, that are learned from
 constexpr unsigned kEpochs = 12;
@@ -218,8 +219,11 @@ Design IncumbentSearch::perturbed(Design design) {
 
 /// The incumbent's neighbours in one parameter, then in two. False: none of them is better.
 bool IncumbentSearch::improve() {
+  // Values that cost little say more than what bounds promise.
+  bool cheap = run_.problem().boundsPerValue() <= kCheap;
   for (bool pairs : {false, true})
-    if (value(candidates(neighbours(*run_.best(), pairs)), pairs ? 16 : 12, pairs ? kHope : 1.1))
+    if (value(candidates(neighbours(*run_.best(), pairs)), (pairs ? 16 : 12) * (cheap ? 8 : 1),
+              pairs && !cheap ? kHope : 1.1))
       return true;
   return false;
 }
