@@ -285,7 +285,7 @@ private:
       return found == shares.end() ? Rational(0) : found->second;
     };
     for (const MemberProblem::Device &device : plan.problem.devices) {
-      made.lost.push_back(shareOf(request.lost, device.name));
+      made.undelivered.push_back(shareOf(request.undelivered, device.name));
       made.corrupted.push_back(shareOf(request.corrupted, device.name));
     }
     for (const MemberProblem::Kind &kind : plan.problem.kinds) {

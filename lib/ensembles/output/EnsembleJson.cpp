@@ -208,7 +208,7 @@ void describeFailure(JsonFields &f, EnsemblePlan::FailureCase &failure) {
 
 void describeAnswer(JsonFields &f, DeliveredAnswer &answer) {
   f.about("by kind of device: share of answers for which no vote arrives in time")
-      .field("lost", answer.lost, describeShare)
+      .field("undelivered", answer.undelivered, describeShare)
       .about("by kind of device: share of votes that are wrong on their way")
       .field("corrupted", answer.corrupted, describeShare)
       .about("by kind of member")
@@ -315,7 +315,7 @@ bool readEnsemble(const json::Value &value, EnsemblePlan &plan, json::Path path)
              certificate.certificate.statistics.memberErrors.size() > kMaxEnsembleMembers;
   if (const auto &answer = plan.answer) {
     const size_t devices = plan.problem.devices.size();
-    wrong |= !plan.chosen() || answer->lost.size() != devices || answer->corrupted.size() != devices ||
+    wrong |= !plan.chosen() || answer->undelivered.size() != devices || answer->corrupted.size() != devices ||
              answer->weights.size() != kinds;
   }
   if (wrong)

@@ -24,7 +24,7 @@ void describeDelivery(JsonFields &f, VoteDelivery &delivery) {
   f.about("by member")
       .field("devices", delivery.device, kIndex)
       .about("by device: probability that none of its votes arrives in time")
-      .field("lost", delivery.lost, describeNumber)
+      .field("undelivered", delivery.undelivered, describeNumber)
       .about("by member: probability that its vote is wrong on its way")
       .field("corrupted", delivery.corrupted, describeNumber)
       .field("weights", delivery.weights, IntegerRange{1, 1 << 20})

@@ -23,8 +23,8 @@ struct EnsembleCertificate {
 
 /// What is guaranteed of answers of the chosen ensemble, where votes are lost, late or wrong on their way.
 struct DeliveredAnswer {
-  std::vector<Rational> lost, corrupted; ///< by kind of device
-  std::vector<int64_t> weights;          ///< by kind of member
+  std::vector<Rational> undelivered, corrupted; ///< by kind of device
+  std::vector<int64_t> weights;                 ///< by kind of member
   int64_t quorum = 1;
   Rational wrong = 1; ///< there is an answer and it is wrong: with at most this probability
   Rational none;      ///< there is no answer: with exactly this one
@@ -72,7 +72,7 @@ struct EnsemblePlan {
     for (const PlacedMember &member : chosen()->members) {
       auto [device, isNew] = devices.try_emplace({member.device, member.first}, devices.size());
       if (isNew)
-        made.lost.push_back(answer->lost[member.device]);
+        made.undelivered.push_back(answer->undelivered[member.device]);
       made.device.push_back(device->second);
       made.corrupted.push_back(answer->corrupted[member.device]);
       made.weights.push_back(answer->weights[member.kind]);

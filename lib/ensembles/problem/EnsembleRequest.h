@@ -45,9 +45,9 @@ struct EnsembleRequest {
   std::optional<Requirement> error;
   /// `answer { … }`: what becomes of votes on their way to whoever counts them.
   struct Answer {
-    std::map<std::string, Rational> lost, corrupted; ///< by machine: shares of answers; 0 where none is stated
-    std::map<std::string, int64_t> weights;          ///< by kind of member; 1 where none is stated
-    int64_t quorum = 1;                              ///< weight of votes without which there is no answer
+    std::map<std::string, Rational> undelivered, corrupted; ///< by machine: shares of answers; 0 where none is stated
+    std::map<std::string, int64_t> weights;                 ///< by kind of member; 1 where none is stated
+    int64_t quorum = 1;                                     ///< weight of votes without which there is no answer
     SourceLocation location, quorumAt;
   };
   std::optional<Answer> answer;

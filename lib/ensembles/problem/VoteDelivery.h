@@ -9,10 +9,10 @@ namespace accord {
 /// Votes of devices that may be lost or late, with weights, and a quorum. What happens to one device or vote is
 /// independent of all others, and of errors of members.
 struct VoteDelivery {
-  std::vector<unsigned> device;    ///< by member: index into `lost`
-  std::vector<Rational> lost;      ///< by device: probability that none of its votes arrives in time
-  std::vector<Rational> corrupted; ///< by member: probability that its vote is wrong whatever the member found
-  std::vector<int64_t> weights;    ///< by member, from 1 to 2^20
+  std::vector<unsigned> device;      ///< by member: index into `undelivered`
+  std::vector<Rational> undelivered; ///< by device: probability that none of its votes arrives in time
+  std::vector<Rational> corrupted;   ///< by member: probability that its vote is wrong whatever the member found
+  std::vector<int64_t> weights;      ///< by member, from 1 to 2^20
   /// Without votes of this weight there is no answer, which is no wrong one.
   int64_t quorum = 1;
   bool operator==(const VoteDelivery &) const = default;

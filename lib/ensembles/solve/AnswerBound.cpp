@@ -30,15 +30,15 @@ Arrived withVote(const Arrived &before, int64_t weight, const Rational &wrong) {
 /// `wrong`: by member, the probability that its vote is wrong if it arrives.
 AnswerShares sharesOf(const VoteDelivery &delivery, const std::vector<Rational> &wrong) {
   Arrived all{{{0, 0}, 1}};
-  for (unsigned device = 0; device < delivery.lost.size(); ++device) {
+  for (unsigned device = 0; device < delivery.undelivered.size(); ++device) {
     Arrived arrives;
     for (const auto &[weights, probability] : all)
-      add(arrives, weights, probability * (Rational(1) - delivery.lost[device]));
+      add(arrives, weights, probability * (Rational(1) - delivery.undelivered[device]));
     for (unsigned i = 0; i < wrong.size(); ++i)
       if (delivery.device[i] == device)
         arrives = withVote(arrives, delivery.weights[i], wrong[i]);
     for (auto &[weights, probability] : all)
-      add(arrives, weights, probability * delivery.lost[device]);
+      add(arrives, weights, probability * delivery.undelivered[device]);
     all = std::move(arrives);
   }
   AnswerShares shares{0, 0, 0};
@@ -56,7 +56,7 @@ bool alike(const VoteDelivery &delivery, unsigned a, unsigned b) {
   auto isAlone = [&](unsigned member) { return llvm::count(delivery.device, delivery.device[member]) == 1; };
   bool sameDevice = delivery.device[a] == delivery.device[b];
   bool equalDevices =
-      isAlone(a) && isAlone(b) && delivery.lost[delivery.device[a]] == delivery.lost[delivery.device[b]];
+      isAlone(a) && isAlone(b) && delivery.undelivered[delivery.device[a]] == delivery.undelivered[delivery.device[b]];
   return (sameDevice || equalDevices) && delivery.weights[a] == delivery.weights[b] &&
          delivery.corrupted[a] == delivery.corrupted[b];
 }
@@ -163,13 +163,13 @@ std::string check(const VoteDelivery &delivery, size_t members) {
     return fmt::format("the delivery is not of {} members", members);
   int64_t sum = 0;
   for (size_t i = 0; i < members; ++i) {
-    if (delivery.device[i] >= delivery.lost.size())
+    if (delivery.device[i] >= delivery.undelivered.size())
       return fmt::format("member {} is on a device that is not there", i);
     if (delivery.weights[i] < 1 || delivery.weights[i] > kMaxWeight)
       return fmt::format("member {} has a weight of {}: from 1 to {} count", i, delivery.weights[i], kMaxWeight);
     sum += delivery.weights[i];
   }
-  if (!llvm::all_of(delivery.lost, isProbability) || !llvm::all_of(delivery.corrupted, isProbability))
+  if (!llvm::all_of(delivery.undelivered, isProbability) || !llvm::all_of(delivery.corrupted, isProbability))
     return "a probability is from 0 to 1";
   if (delivery.quorum < 1 || delivery.quorum > sum)
     return fmt::format("a quorum of {}, but all votes together have a weight of {}", delivery.quorum, sum);

@@ -46,9 +46,9 @@ Outcome outcomeOf(const VoteDelivery &delivery, const std::vector<Rational> &wro
   };
   std::map<Way, Rational> ways;
   ways[{}] = 1;
-  for (unsigned device = 0; device < delivery.lost.size(); ++device) {
+  for (unsigned device = 0; device < delivery.undelivered.size(); ++device) {
     std::map<Way, Rational> votes;
-    votes[{}] = Rational(1) - delivery.lost[device];
+    votes[{}] = Rational(1) - delivery.undelivered[device];
     for (unsigned member = 0; member < wrong.size(); ++member) {
       if (delivery.device[member] != device)
         continue;
@@ -62,7 +62,7 @@ Outcome outcomeOf(const VoteDelivery &delivery, const std::vector<Rational> &wro
         }
       votes = std::move(more);
     }
-    votes[{}] = votes[{}] + delivery.lost[device];
+    votes[{}] = votes[{}] + delivery.undelivered[device];
     std::map<Way, Rational> next;
     for (const auto &[a, share] : ways)
       for (const auto &[b, other] : votes)
@@ -144,9 +144,9 @@ private:
     auto isProbability = [](const Rational &p) { return p.sign() >= 0 && p <= Rational(1); };
     bool good =
         delivery.device.size() == members && delivery.corrupted.size() == members &&
-        delivery.weights.size() == members && std::ranges::all_of(delivery.lost, isProbability) &&
+        delivery.weights.size() == members && std::ranges::all_of(delivery.undelivered, isProbability) &&
         std::ranges::all_of(delivery.corrupted, isProbability) && delivery.quorum >= 1 &&
-        std::ranges::all_of(delivery.device, [&](unsigned device) { return device < delivery.lost.size(); }) &&
+        std::ranges::all_of(delivery.device, [&](unsigned device) { return device < delivery.undelivered.size(); }) &&
         std::ranges::all_of(delivery.weights, [](int64_t weight) { return weight > 0 && weight <= int64_t{kMax}; });
     return good || find(Code::BadPlan, "a delivery that is none of {} votes", members);
   }
@@ -157,11 +157,12 @@ private:
     auto onDevice = [&](unsigned member) { return std::ranges::count(delivery.device, delivery.device[member]); };
     for (unsigned member : group) {
       unsigned first = group.front();
-      bool isLikeFirst = delivery.weights[member] == delivery.weights[first] &&
-                         delivery.corrupted[member] == delivery.corrupted[first] &&
-                         (delivery.device[member] == delivery.device[first] ||
-                          (onDevice(member) == 1 && onDevice(first) == 1 &&
-                           delivery.lost[delivery.device[member]] == delivery.lost[delivery.device[first]]));
+      bool isLikeFirst =
+          delivery.weights[member] == delivery.weights[first] &&
+          delivery.corrupted[member] == delivery.corrupted[first] &&
+          (delivery.device[member] == delivery.device[first] ||
+           (onDevice(member) == 1 && onDevice(first) == 1 &&
+            delivery.undelivered[delivery.device[member]] == delivery.undelivered[delivery.device[first]]));
       if (!isLikeFirst)
         return find(Code::BadPlan, "members {} and {} are in a group, but their votes do not arrive alike", first,
                     member);

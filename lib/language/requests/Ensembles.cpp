@@ -175,7 +175,7 @@ private:
     out.votesAt = reader.place(entry.clauses().fromRange);
   }
 
-  /// answer { lost = {a100_80g: 0.01}, corrupted = {a100_80g: 1e-6}, weights = {wide: 2}, quorum = 3 }
+  /// answer { undelivered = {a100_80g: 0.01}, corrupted = {a100_80g: 1e-6}, weights = {wide: 2}, quorum = 3 }
   void answer(const ast::Node &node, const ast::Entry &entry) {
     reader.clauses(entry, kNoClause);
     if (!reader.once(node.kind))
@@ -189,7 +189,7 @@ private:
       auto *other = inner.as<ast::Node>();
       if (pair && llvm::is_contained(keys, pair->key.text))
         block.read(*pair, inner,
-                   {{"lost", [&](const Constant &value) { shares(value, "lost", made.lost); }},
+                   {{"undelivered", [&](const Constant &value) { shares(value, "undelivered", made.undelivered); }},
                     {"corrupted", [&](const Constant &value) { shares(value, "corrupted", made.corrupted); }},
                     {"weights", [&](const Constant &value) { weights(value, made.weights); }},
                     {"quorum", [&](const Constant &value) {
@@ -212,7 +212,7 @@ private:
   }
 
   void shares(const Constant &value, llvm::StringRef key, std::map<std::string, Rational> &into) {
-    if (auto *map = mapOf(value, key, "a share of each machine", "for example: lost = {a100_80g: 0.01}"))
+    if (auto *map = mapOf(value, key, "a share of each machine", "for example: undelivered = {a100_80g: 0.01}"))
       for (const auto &[name, share] : map->pairs) {
         machines.push_back({name.text, name.range});
         if (auto number = reader.number(*share, key, 0, 1))

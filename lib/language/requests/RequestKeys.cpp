@@ -115,7 +115,7 @@ const std::map<std::string, Keys> &table() {
         {"devices", "devices that members run on"},
         {"answer", "what becomes of votes on their way", {}, true}}},
       {"answer",
-       {{"lost", "share of answers for which no vote of a device arrives in time, by machine"},
+       {{"undelivered", "share of answers for which no vote of a device arrives in time, by machine"},
         {"corrupted", "share of votes that are wrong on their way, by machine"},
         {"weights", "what a vote counts, by member"},
         {"quorum", "weight of votes without which there is no answer"}}},

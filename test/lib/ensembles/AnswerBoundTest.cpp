@@ -14,7 +14,7 @@ VoteDelivery plainDelivery(unsigned members) {
   VoteDelivery delivery;
   for (unsigned i = 0; i < members; ++i)
     delivery.device.push_back(i);
-  delivery.lost.assign(members, 0);
+  delivery.undelivered.assign(members, 0);
   delivery.corrupted.assign(members, 0);
   delivery.weights.assign(members, 1);
   return delivery;
@@ -35,7 +35,7 @@ VoteDelivery randomDelivery(std::mt19937 &draw, unsigned members) {
                                                            : 0);
   }
   for (unsigned d = 0; d < devices; ++d)
-    delivery.lost.push_back(equal && d ? delivery.lost[0] : ratio(draw() % 4, 10));
+    delivery.undelivered.push_back(equal && d ? delivery.undelivered[0] : ratio(draw() % 4, 10));
   int64_t sum = 0;
   for (int64_t weight : delivery.weights)
     sum += weight;
@@ -45,13 +45,13 @@ VoteDelivery randomDelivery(std::mt19937 &draw, unsigned members) {
 
 /// Of a pattern of wrong members, by going through all lost devices and all corrupted votes.
 AnswerShares byEnumeration(const VoteDelivery &delivery, uint64_t wrong) {
-  unsigned members = delivery.device.size(), devices = delivery.lost.size();
+  unsigned members = delivery.device.size(), devices = delivery.undelivered.size();
   AnswerShares shares{0, 0, 0};
   for (uint64_t lost = 0; lost < uint64_t{1} << devices; ++lost)
     for (uint64_t corrupted = 0; corrupted < uint64_t{1} << members; ++corrupted) {
       Rational probability = 1;
       for (unsigned d = 0; d < devices; ++d)
-        probability = probability * (lost >> d & 1 ? delivery.lost[d] : Rational(1) - delivery.lost[d]);
+        probability = probability * (lost >> d & 1 ? delivery.undelivered[d] : Rational(1) - delivery.undelivered[d]);
       int64_t right = 0, other = 0;
       for (unsigned i = 0; i < members; ++i) {
         bool isCorrupted = corrupted >> i & 1;

@@ -5,7 +5,7 @@ from typing import List, Literal, Optional
 from ..answer import Answer
 from ..record import Record, key
 
-__all__ = ["Alternative", "Attained", "Bound", "Certificate", "CertificateCertificate", "Conflict", "Device", "ErrorStatistics", "ErrorStatisticsEntry", "ErrorStatisticsJoint", "ErrorStatisticsVote", "Failure", "Guarantee", "GuaranteeBound", "Individual", "Joint", "Limit", "Member", "Multiplier", "Objective", "On", "Placement", "Rejected", "Size", "Vote", "Votes"]
+__all__ = ["Alternative", "AnswerEntry", "Attained", "Bound", "Certificate", "Conflict", "Delivery", "Device", "ErrorStatistics", "ErrorStatisticsEntry", "ErrorStatisticsJoint", "ErrorStatisticsVote", "Failure", "Guarantee", "GuaranteeBound", "Individual", "Joint", "Limit", "Member", "Multiplier", "Objective", "On", "Placement", "Rejected", "Size", "Vote", "VoteCertificate", "Votes"]
 
 
 class Objective(Record):
@@ -35,6 +35,16 @@ class Attained(Record):
 
     value: str = key()
     counts: List[int] = key()
+
+
+class Delivery(Record):
+    """An object of the document."""
+
+    corrupted: List[str] = key("by member: probability that its vote is wrong on its way")
+    devices: List[int] = key("by member")
+    lost: List[str] = key("by device: probability that none of its votes arrives in time")
+    quorum: int = key("weight of votes without which there is no answer")
+    weights: List[int] = key()
 
 
 class Individual(Record):
@@ -83,14 +93,15 @@ class Multiplier(Record):
     counts: List[int] = key()
 
 
-class CertificateCertificate(Record):
-    """What proves a guarantee."""
+class VoteCertificate(Record):
+    """An object of the document."""
 
     value: str = key()
     proof: Literal["multipliers", "independence", "table", "contradiction"] = key()
     attained: List[Attained] = key()
     confidence: str = key()
     constant: str = key()
+    delivery: Optional[Delivery] = key()
     error_statistics: ErrorStatistics = key()
     groups: List[List[int]] = key()
     limits: List[Limit] = key()
@@ -99,10 +110,22 @@ class CertificateCertificate(Record):
     tests: int = key()
 
 
+class AnswerEntry(Record):
+    """An object of the document."""
+
+    certificate: Optional[VoteCertificate] = key()
+    corrupted: List[str] = key("by kind of device: share of votes that are wrong on their way")
+    lost: List[str] = key("by kind of device: share of answers for which no vote arrives in time")
+    none: str = key("share of questions without an answer")
+    quorum: int = key("weight of votes without which there is no answer")
+    weights: List[int] = key("by kind of member")
+    wrong: str = key("share of wrong answers, at most")
+
+
 class Certificate(Record):
     """An object of the document."""
 
-    certificate: CertificateCertificate = key("what proves a guarantee")
+    certificate: VoteCertificate = key("what proves a guarantee")
     members: List[int] = key("by kind of member")
 
 
@@ -243,6 +266,7 @@ class Vote(Answer):
     gap: Optional[float] = key()
     conflict: Optional[List[Conflict]] = key()
     assumptions: List[str] = key()
+    answer: Optional[AnswerEntry] = key()
     best: Optional[int] = key("index into sizes")
     certificates: List[Certificate] = key()
     confidence: str = key("an exact fraction: 0.25, 1/3")
