@@ -153,6 +153,8 @@ std::string toReport(const EnsemblePlan &plan) {
   std::string document = jsonText(data) + "\n";
   data.getAsObject()->erase("certificates"); // what proves it is for accord verify
   data.getAsObject()->erase("rejected");
+  if (auto *answer = data.getAsObject()->getObject("answer"))
+    answer->erase("certificate");
   return pageOf(Page::Ensemble, plan.name + " of " + plan.train, document, data);
 }
 

@@ -342,7 +342,7 @@ std::vector<std::string> inputsOf(const VoteBound &bound, const VoteRates &rates
                                         : certificate.statistics.jointErrors.find(set)->second;
       result.push_back(fmt::format("{} {}{}", nameOf(set, names), rate.exact ? "" : "at most ", rate.rate.print()));
       if (!rate.exact)
-        result.back() += fmt::format(" ({} of {} samples)", fact.rate.print(), fact.samples);
+        result.back() += fmt::format(" ({} of {} samples)", (fact.rate * Rational(fact.samples)).print(), fact.samples);
     }
   return result;
 }

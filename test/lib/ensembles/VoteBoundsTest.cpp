@@ -202,9 +202,9 @@ TEST(VoteBounds, SamplesCountWithTheirLimits) {
   delta = ratio(1, 40);
   EXPECT_EQ(copies.inputs,
             (std::vector<std::string>{"error of 'wide.1' at most " + upperLimit(1000, 10000, delta).print() +
-                                          " (0.1 of 10000 samples)",
+                                          " (1000 of 10000 samples)",
                                       "joint error of 'wide.1' and 'wide.2' at most " +
-                                          upperLimit(200, 10000, delta).print() + " (0.02 of 10000 samples)"}));
+                                          upperLimit(200, 10000, delta).print() + " (200 of 10000 samples)"}));
   EXPECT_LT(*guaranteed(statistics, options), guarantee.value());
   options.tests = 100;
   EXPECT_GT(*guaranteed(statistics, options), guarantee.value());
