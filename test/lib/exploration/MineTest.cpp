@@ -138,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(Strategies, MineEvery, testing::ValuesIn(miningStrategi
                          [](const auto &info) { return info.param; });
 
 TEST(Mine, NamesOfStrategies) {
-  EXPECT_EQ(miningStrategies().size(), 7u);
+  EXPECT_EQ(miningStrategies().size(), 8u);
   for (const std::string &name : miningStrategies()) {
     TableProblem problem(1);
     EXPECT_EQ(miningStrategy(name)(problem, {}).strategy, name);
