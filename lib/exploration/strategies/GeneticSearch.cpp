@@ -25,10 +25,14 @@ public:
   }
 
   void search() {
+    if (open_.empty()) { // there is one design
+      (void)run_.values({Design(run_.parameters().size())});
+      return;
+    }
     // Where hardly any design may be, a search is over at some point.
     const uint64_t maxLots = run_.limit() < UINT64_MAX / 64 ? 64 * run_.limit() : UINT64_MAX;
     unsigned quiet = 0;
-    for (uint64_t lots = 0; lots < maxLots && !open_.empty() && !run_.isExhausted(); ++lots) {
+    for (uint64_t lots = 0; lots < maxLots && !run_.isExhausted(); ++lots) {
       if (quiet > kPatience) { // all are alike
         if (!population_.empty())
           population_.resize(1);

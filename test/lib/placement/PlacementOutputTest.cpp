@@ -132,7 +132,7 @@ TEST(EmitPlacement, ErrorsHaveTheirPlace) {
       {"\"devices_per_node\": 8", "\"per_sever\": 8",
        "missing value at placement.problem.device_types[0].devices_per_node"},
       {"\"overlap_fraction\": 0.25", "\"overlap_fraction\": 0.25, \"overlap_fracton\": 1",
-       "unknown key (did you mean 'overlap_fraction'?) at placement.problem.overlap_fracton"},
+       "unknown key at placement.problem.overlap_fracton"},
       {"\"overlap_fraction\": 0.25", "\"overlap_fraction\": 1.5",
        "a share above one at placement.problem.overlap_fraction"},
       {"\"overlap_fraction\": 0.25", "\"overlap_fraction\": -1", "expected a finite number that is not negative"},
