@@ -8,7 +8,7 @@ COMMANDS = [
     ["compile", f"{examples}/03-own-model/own_cell.dnn", "-o", f"{out}/own"],
     ["estimate", f"{examples}/02-own-machine/resnet50.dnn"],
     ["compile", f"{examples}/05-constraints-that-fail/too_small.dnn", "-o", f"{out}/small"],
-    ["mine", f"{examples}/08-mine/bert.dnn", "-o", f"{out}/mined"],
+    ["mine", f"{examples}/08-mine/bert.dnn", "--gap", "5%", "-o", f"{out}/mined"],
     ["verify", f"{out}/own"],
     ["estimate", "nothing.dnn"],
 ]

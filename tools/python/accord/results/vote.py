@@ -42,8 +42,8 @@ class Delivery(Record):
 
     corrupted: List[str] = key("by member: probability that its vote is wrong on its way")
     devices: List[int] = key("by member")
-    lost: List[str] = key("by device: probability that none of its votes arrives in time")
     quorum: int = key("weight of votes without which there is no answer")
+    undelivered: List[str] = key("by device: probability that none of its votes arrives in time")
     weights: List[int] = key()
 
 
@@ -115,9 +115,9 @@ class AnswerEntry(Record):
 
     certificate: Optional[VoteCertificate] = key()
     corrupted: List[str] = key("by kind of device: share of votes that are wrong on their way")
-    lost: List[str] = key("by kind of device: share of answers for which no vote arrives in time")
     none: str = key("share of questions without an answer")
     quorum: int = key("weight of votes without which there is no answer")
+    undelivered: List[str] = key("by kind of device: share of answers for which no vote arrives in time")
     weights: List[int] = key("by kind of member")
     wrong: str = key("share of wrong answers, at most")
 
