@@ -32,7 +32,7 @@ OURS = "dialects|examples|lib|passes|test|tools"
 BATCH = 16  # sources of a folder at a time; more would take more memory
 # What a source defines for itself, in a namespace without a name or static: constants, types, functions.
 CONSTANT = re.compile(r"(?m)^(?:static |constexpr |const )[^;{}()=#]*?\b(k[A-Z]\w*)\s*[\[({=]")
-TYPE = re.compile(r"(?m)^(?:(?:class|struct|enum class|enum) (\w+)(?: final)?(?: :[^;{:][^;{]*)? *\{|using (\w+) = )")
+TYPE = re.compile(r"(?m)^(?:class|struct|enum class|enum) (\w+)(?: final)?(?: :[^;{:][^;{]*)? *\{")
 FUNCTION = re.compile(r"(?m)^(?!return|using|namespace|typedef|extern|class|struct|enum|TEST|INSTANTIATE)[\w:<>,&*\[\] ]*[\w>&*\]] [&*]*(\w+)\([^;{}]*\)[^;{}()]*\{")
 LOOKED_UP = {"PrintTo"}  # functions that a library calls by their name
 header_words = None  # read when the first batch is put together
@@ -229,7 +229,7 @@ def together(batch):
     for path in batch:
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        types.append({one or alias for one, alias in TYPE.findall(text)} - declared)
+        types.append(set(TYPE.findall(text)) - declared)
         others.append(set(CONSTANT.findall(text)) | set(FUNCTION.findall(text)) - words - LOOKED_UP)
         headers.update(dict.fromkeys(re.findall(r"(?m)^#include .*", text)))
     lines = list(headers)
