@@ -221,10 +221,11 @@ Design IncumbentSearch::perturbed(Design design) {
 bool IncumbentSearch::improve() {
   // Values that cost little say more than what bounds promise.
   bool cheap = run_.problem().boundsPerValue() <= kCheap;
-  for (bool pairs : {false, true})
-    if (value(candidates(neighbours(*run_.best(), pairs)), (pairs ? 16 : 12) * (cheap ? 8 : 1),
-              pairs && !cheap ? kHope : 1.1))
+  for (bool pairs : {false, true}) {
+    size_t max = pairs ? 16 : 12;
+    if (value(candidates(neighbours(*run_.best(), pairs)), cheap ? 8 * max : max, pairs && !cheap ? kHope : 1.1))
       return true;
+  }
   return false;
 }
 
