@@ -20,9 +20,9 @@ struct OrderedBound {
   Picoseconds step;
 };
 
-/// For each region; progress is of the region it is in.
 class ExecutionOrders;
 
+/// For each region; progress is of the region it is in.
 struct ScheduleOptions : SolveOptions {
   ScheduleOptions() { effort = kQuickEffort; }
   explicit ScheduleOptions(const SearchLimits &limits) : SolveOptions{limits} {}
