@@ -108,6 +108,22 @@ SmallVector<AttentionPart> FlashAttentionGradOp::getParts() {
 }
 std::optional<int64_t> FlashAttentionGradOp::getFlops(int64_t batch) { return flopsOf(getParts(), batch); }
 
+// ---- the cache of decoding
+
+LogicalResult CachedOp::verify() {
+  RankedTensorType x = getX().getType(), y = getY().getType();
+  int64_t dimension = tensorDimension(getAxis(), x);
+  SmallVector<int64_t> shape(x.getShape());
+  if (dimension >= batchRank(x) && dimension < x.getRank())
+    shape[dimension] = getLength();
+  if (y != RankedTensorType::get(shape, x.getElementType()) || getLength() < 1 || dimension < batchRank(x) ||
+      dimension >= x.getRank() || x.getDimSize(dimension) > getLength())
+    return emitError() << "the cache is x with the extent " << getLength() << " along axis " << getAxis() << ", found "
+                       << x << " and " << y;
+  return success();
+}
+std::optional<int64_t> CachedOp::getBytesWritten(int64_t batch) { return bytesOf(getX().getType(), batch); }
+
 // ---- gradient
 
 ACCORD_GRADIENT(FlashAttentionOp) {

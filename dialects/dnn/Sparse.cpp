@@ -32,7 +32,8 @@ template <typename Adaptor> static LogicalResult requireSparse(Adaptor adaptor, 
   if (optimizer && !adaptor.getSparse())
     return infer.error("optimizer '", optimizer.getValue(),
                        "' is one of the rows that were looked up: state sparse = true as well");
-  if (optimizer && !symbolizeOptimizerKind(optimizer.getValue()))
+  auto kind = optimizer ? symbolizeOptimizerKind(optimizer.getValue()) : std::nullopt;
+  if (optimizer && (!kind || *kind == OptimizerKind::None))
     return infer.error("optimizer must be sgd, momentum, adam, adamw or rowwise_adagrad, found '", optimizer.getValue(),
                        "'");
   RankedTensorType ids = infer[0];

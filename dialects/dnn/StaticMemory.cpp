@@ -11,7 +11,7 @@ static constexpr int64_t kFp32 = 4;
 /// Of each optimizer, by its number: the states of an element (those of a row are counted apart), and FLOPs.
 static constexpr struct {
   int64_t states, flops;
-} kOptimizers[] = {{0, 2}, {1, 4}, {2, 14}, {2, 16}, {0, 4}};
+} kOptimizers[] = {{0, 2}, {1, 4}, {2, 14}, {2, 16}, {0, 4}, {0, 0}};
 static_assert(std::size(kOptimizers) == getMaxEnumValForOptimizerKind() + 1);
 
 static int64_t states(OptimizerKind optimizer) { return kOptimizers[unsigned(optimizer)].states; }
@@ -20,6 +20,8 @@ int64_t updateFlops(OptimizerKind optimizer) { return kOptimizers[unsigned(optim
 
 StaticBytes staticBytesPerScalar(OptimizerKind optimizer, PrecisionAttr precision) {
   int64_t element = elementBytes(precision.getElement());
+  if (optimizer == OptimizerKind::None)
+    return {element, 0, 0};
   StaticBytes bytes{element, elementBytes(precision.getGradients()), 0};
   bytes.optimizerStates = precision.getMixed() ? kFp32 * (1 + states(optimizer)) : element * states(optimizer);
   return bytes;

@@ -1,4 +1,5 @@
 // Training-complete: no parameter without exactly one gradient and one update.
+#include "dialects/dnn/ForwardOptions.h"
 #include "dialects/dnn/Verify.h"
 #include "dialects/interfaces/Note.h"
 #include "llvm/ADT/MapVector.h"
@@ -95,6 +96,21 @@ static LogicalResult verifyQuantized(TrainingGraphOp graph, const llvm::MapVecto
   return success();
 }
 
+/// Inference: something comes out, and nothing has a gradient or an update.
+static LogicalResult verifyForward(TrainingGraphOp graph) {
+  WalkResult result = graph.walk([&](Operation *op) {
+    if (!isa<GradientOp, UpdateOp>(op))
+      return WalkResult::advance();
+    op->emitError() << "inference '" << graph.getSymName() << "' has no gradients and no updates";
+    return WalkResult::interrupt();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  if (llvm::range_size(graph.getMicrobatch().getBlock().getOps<OutputOp>()) != 1)
+    return graph.emitError() << "inference '" << graph.getSymName() << "' must have exactly one output";
+  return success();
+}
+
 void TrainingGraphOp::build(OpBuilder &builder, OperationState &state, StringRef name, PrecisionAttr precision,
                             OptimizerKindAttr optimizer) {
   state.addAttribute(::mlir::SymbolTable::getSymbolAttrName(), builder.getStringAttr(name));
@@ -116,6 +132,8 @@ LogicalResult TrainingGraphOp::verifyRegions() {
   if (llvm::range_size(getBlock().getOps<OptimizerStepOp>()) != 1)
     return emitError() << "training graph '" << getSymName() << "' must have exactly one optimizer step";
 
+  if (isInference())
+    return verifyForward(*this);
   llvm::MapVector<StringAttr, ParameterOp> parameters = parametersOf(getBlock());
   llvm::DenseMap<StringAttr, Operation *> gradients, updates;
   auto once = [&](llvm::DenseMap<StringAttr, Operation *> &seen, StringAttr name, Operation *op, StringRef what) {
@@ -153,3 +171,45 @@ LogicalResult TrainingGraphOp::verifyRegions() {
   return failure(!complete || failed(verifyRows(*this, gradients, updates)) ||
                  failed(verifyQuantized(*this, parameters, updates)));
 }
+
+// ---- inference
+
+namespace accord::dnn {
+
+DictionaryAttr ForwardOptions::attribute(MLIRContext &context) const {
+  Builder builder(&context);
+  SmallVector<NamedAttribute> list{builder.getNamedAttr("last_position", builder.getBoolAttr(lastPosition)),
+                                   builder.getNamedAttr("compiled", builder.getBoolAttr(compiled))};
+  auto add = [&](StringRef name, int64_t value) {
+    list.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
+  };
+  add("context", this->context);
+  add("weight_bits", weightBits);
+  add("group_size", groupSize);
+  add("cache_bits", cacheBits);
+  add("value_bits", valueBits);
+  return builder.getDictionaryAttr(list);
+}
+
+std::optional<ForwardOptions> forwardOptionsOf(Operation *op) {
+  auto attribute = op->getAttrOfType<DictionaryAttr>(kForwardOptions);
+  if (!attribute)
+    return std::nullopt;
+  auto number = [&](StringRef name) {
+    auto value = attribute.getAs<IntegerAttr>(name);
+    return value ? value.getInt() : 0;
+  };
+  auto truth = [&](StringRef name, bool otherwise) {
+    auto value = attribute.getAs<BoolAttr>(name);
+    return value ? value.getValue() : otherwise;
+  };
+  ForwardOptions options;
+  options.lastPosition = truth("last_position", false);
+  options.context = number("context");
+  options.weightBits = number("weight_bits"), options.groupSize = number("group_size");
+  options.cacheBits = number("cache_bits"), options.valueBits = number("value_bits");
+  options.compiled = truth("compiled", true);
+  return options;
+}
+
+} // namespace accord::dnn

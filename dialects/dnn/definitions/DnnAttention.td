@@ -28,6 +28,20 @@ def Dnn_FlashAttentionOp : Dnn_ForwardOp<"flash_attention", 4> {
   let work = "return ::accord::dnn::attentionWork(getOperation(), getQ().getType(), getK().getType(), getV().getType());";
   let more = Dnn_IsAttention;
 }
+// What decoding reads of earlier tokens (Pope et al., Efficiently Scaling Transformer Inference, 2022, section 2).
+def Dnn_CachedOp : Dnn_WorkOp<"cached", 0> {
+  let summary = "x behind `length` - (extent of x) earlier elements along `axis`, which a cache in memory holds";
+  let description = [{
+    Keys or values of all tokens so far: those of this step are written behind those of earlier ones. The result is the cache itself, which
+    is there all the time, so that only x is read and written. No FLOP. `axis` is counted after the batch.
+    `%k = dnn.cached %x {axis = 0 : i64, length = 2048 : i64} : (tensor<?x1x8x128xbf16>) -> tensor<?x2048x8x128xbf16>`
+  }];
+  let arguments = (ins Dnn_Tensor:$x, Dnn_Int:$axis, Dnn_Int:$length);
+  let results = (outs Dnn_Tensor:$y);
+  let work = "return ::accord::dnn::pointwiseWork(getOperation(), getX().getType());";
+  let more = Dnn_WritesTouched;
+  let hasVerifier = 1;
+}
 def Dnn_FlashAttentionGradOp : Dnn_WorkOp<"flash_attention_grad", 10> {
   let summary = "gradients of `dnn.flash_attention` for queries, keys and values; the scores are recomputed";
   let description = [{

@@ -53,7 +53,8 @@ def Dnn_PhaseAttr : EnumAttr<Dnn_Dialect, Dnn_Phase, "phase"> { let assemblyForm
 def Dnn_OptimizerKind : Dnn_Enum<"OptimizerKind", "optimizer of the training", [
   I32EnumAttrCase<"Sgd", 0, "sgd">, I32EnumAttrCase<"Momentum", 1, "momentum">,
   I32EnumAttrCase<"Adam", 2, "adam">, I32EnumAttrCase<"AdamW", 3, "adamw">,
-  I32EnumAttrCase<"RowwiseAdagrad", 4, "rowwise_adagrad">]>; // of tables with sparse gradients alone
+  I32EnumAttrCase<"RowwiseAdagrad", 4, "rowwise_adagrad">, // of tables with sparse gradients alone
+  I32EnumAttrCase<"None", 5, "none">]>; // of inference: the forward pass alone
 def Dnn_OptimizerAttr : EnumAttr<Dnn_Dialect, Dnn_OptimizerKind, "optimizer"> { let assemblyFormat = "`<` $value `>`"; }
 
 def Dnn_PrecisionAttr : Dnn_Attr<"Precision", "precision"> {

@@ -137,6 +137,12 @@ def Dnn_LossOp : Dnn_Op<"loss"> {
   let hasVerifier = 1;
 }
 
+def Dnn_OutputOp : Dnn_Op<"output", [HasParent<"MicrobatchOp">]> {
+  let summary = "what a forward pass gives back: the values from which the loss would be taken";
+  let arguments = (ins Variadic<Dnn_Tensor>:$values);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
+}
+
 def Dnn_TrainingGraphOp : Dnn_Op<"training_graph",
     [IsolatedFromAbove, Symbol, SymbolTable, SingleBlock, NoTerminator]> {
   let summary = "one training step: parameters, a micro-batch (forward and backward), an optimizer step";
@@ -144,6 +150,7 @@ def Dnn_TrainingGraphOp : Dnn_Op<"training_graph",
     Holds `dnn.parameter`s, one `dnn.microbatch` and one `dnn.optimizer_step`. Verified: every parameter has exactly one
     `dnn.gradient`, in repeats whose counts multiply to its copies, and exactly one `dnn.update`, whose `rows` are those of the gradient, as
     many times as replicas have gathered theirs, and which is `quantized` to the type of 8 bits in which the parameter is read, if it is.
+    With the optimizer `none` it is inference: the micro-batch is the forward pass, ends in `dnn.output`, and nothing has a gradient or an update.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Dnn_PrecisionAttr:$precision, Dnn_OptimizerAttr:$optimizer,
                        OptionalAttr<StrArrayAttr>:$input_names);
@@ -156,6 +163,7 @@ def Dnn_TrainingGraphOp : Dnn_Op<"training_graph",
     ::mlir::Block &getBlock() { return getBody().front(); }
     MicrobatchOp getMicrobatch();
     OptimizerStepOp getOptimizerStep();
+    bool isInference() { return getOptimizer() == OptimizerKind::None; }
     auto getParameters() { return getBlock().getOps<ParameterOp>(); }
   }];
 }
