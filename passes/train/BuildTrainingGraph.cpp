@@ -11,7 +11,7 @@ using namespace mlir;
 namespace accord {
 namespace {
 
-/// "sgd", "momentum", "adam", "adamw"; nullopt otherwise.
+/// "sgd", "momentum", "adam", "adamw", "none" of inference; nullopt otherwise.
 std::optional<dnn::OptimizerKind> optimizerFrom(StringRef text) {
   auto kind = dnn::symbolizeOptimizerKind(text);
   return kind == dnn::OptimizerKind::RowwiseAdagrad ? std::nullopt : kind; // of tables alone
@@ -98,7 +98,8 @@ struct BuildTrainingGraph : impl::BuildTrainingGraphBase<BuildTrainingGraph> {
     ModuleOp module = getOperation();
     TrainingSettings given;
     if (!optimizer.empty() && !(given.optimizer = optimizerFrom(optimizer))) {
-      module.emitError() << "there is no optimizer '" << optimizer << "'; there are sgd, momentum, adam and adamw";
+      module.emitError() << "there is no optimizer '" << optimizer
+                         << "'; there are sgd, momentum, adam and adamw, and none for inference";
       return signalPassFailure();
     }
     if (!precision.empty() && !(given.precision = precisionFrom(precision, &getContext()))) {

@@ -1,4 +1,5 @@
 // The pass: products with weights on operands of 8 bits, where the precision asks for it.
+#include "dialects/dnn/ForwardOptions.h"
 #include "lib/support/EmitError.h"
 #include "lib/training/quantize/ProductQuantizer.h"
 #include "passes/train/Passes.h"
@@ -30,7 +31,8 @@ struct QuantizeProducts : impl::QuantizeProductsBase<QuantizeProducts> {
         continue;
       emitError(model, Code::NothingToQuantize)
           << "nothing of this model would compute in fp8: no product with a weight is in a repeated block, with "
-             "dimensions that are multiples of 16; train it in mixed(bf16)";
+             "dimensions that are multiples of 16; "
+          << (dnn::forwardOptionsOf(model) ? "answer in bf16" : "train it in mixed(bf16)");
       return signalPassFailure();
     }
   }

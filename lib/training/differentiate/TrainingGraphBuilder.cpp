@@ -2,6 +2,7 @@
 #include "dialects/interfaces/Note.h"
 #include "lib/support/EmitError.h"
 #include "lib/training/differentiate/Differentiator.h"
+#include "lib/training/inference/ForwardGraph.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -94,13 +95,18 @@ LogicalResult checkReached(dnn::TrainingGraphOp graph) {
 
 FailureOr<dnn::TrainingGraphOp> buildTrainingGraph(dnn::ModelOp model, const TrainingSettings &settings) {
   SparseTables tables;
-  if (failed(findSparse(model, tables)))
+  std::optional<dnn::ForwardOptions> forward;
+  if (*settings.optimizer == dnn::OptimizerKind::None)
+    forward = dnn::forwardOptionsOf(model).value_or(dnn::ForwardOptions{});
+  if (failed(forward ? makeForward(model, *forward) : findSparse(model, tables)))
     return failure();
   OpBuilder builder(model);
   auto graph = dnn::TrainingGraphOp::create(builder, model.getLoc(), model.getSymName(), settings.precision,
                                             dnn::OptimizerKindAttr::get(model.getContext(), *settings.optimizer));
   if (model.getInputNamesAttr())
     graph.setInputNamesAttr(model.getInputNamesAttr());
+  if (forward)
+    graph->setAttr(dnn::kForwardOptions, forward->attribute(*model.getContext()));
   builder.setInsertionPointToEnd(&graph.getBlock());
   auto microbatch = dnn::MicrobatchOp::create(builder, model.getLoc());
   auto step = dnn::OptimizerStepOp::create(builder, model.getLoc());
@@ -115,6 +121,8 @@ FailureOr<dnn::TrainingGraphOp> buildTrainingGraph(dnn::ModelOp model, const Tra
 
   Names names;
   names.nameForward(body);
+  if (forward)
+    return graph;
   if (failed(Differentiator(body, names).run()) || failed(checkReached(graph)))
     return failure();
   addUpdates(graph, step.getBlock(), names, tables);

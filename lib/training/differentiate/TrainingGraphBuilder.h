@@ -10,7 +10,8 @@ struct TrainingSettings {
   dnn::PrecisionAttr precision;
 };
 
-/// Replaces the model by its training graph. `settings` are complete. Fails, with an error at the operation, where a
+/// Replaces the model by its training graph; with the optimizer `none`, by a forward pass alone, as its
+/// `dnn::ForwardOptions` say. `settings` are complete. Fails, with an error at the operation, where a
 /// parameter does not reach the loss, an operation has no gradient, or a table cannot have the sparse gradient that its
 /// lookups ask for.
 llvm::FailureOr<dnn::TrainingGraphOp> buildTrainingGraph(dnn::ModelOp model, const TrainingSettings &settings);

@@ -88,7 +88,7 @@ public:
               dnn::StackOp, dnn::EmbeddingOp, dnn::EmbeddingGradOp, dnn::EmbeddingBagOp, dnn::EmbeddingBagGradOp,
               dnn::RelativeBiasGradOp, dnn::SpmmOp, dnn::SpmmDenseGradOp, dnn::SpmmValuesGradOp, dnn::MoeDispatchGradOp,
               dnn::MoeExpertsOp, dnn::MoeExpertsGradOp, dnn::MoeCombineOp, dnn::MoeCombineGradOp, dnn::CrossEntropyOp,
-              dnn::CrossEntropyGradOp>([&](auto one) { own(one); });
+              dnn::CrossEntropyGradOp, dnn::CachedOp>([&](auto one) { own(one); });
   }
   SmallVector<Rule> rules;
 
@@ -311,6 +311,9 @@ private:
       add({experts, experts, kWhole, kWhole, experts}, {kPartial, kPartial}).parts = experts.dimension;
     add({kPartial, kPartial, kWhole, kWhole, kWhole}, {kPartial, kPartial});
   }
+
+  /// Each device has the cache of its heads.
+  void own(dnn::CachedOp cached) { alongOthers(cached.getAxis(), cached.getX()); }
 
   /// By classes: the partitioner writes it out with statistics that travel.
   void own(dnn::CrossEntropyOp loss) {
