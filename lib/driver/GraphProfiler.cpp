@@ -103,6 +103,10 @@ Result<Profile> GraphProfiler::profile(const Workload &workload, int64_t microba
   std::string error;
   Parameters parameters = parametersOf(data->graphOf(workload, error));
   Profile profile = profileOf(work);
+  if (const std::optional<TrainingJob> &job = data->texts.at(workload.text).job; job && job->inference) {
+    profile.replayed = job->inference->compiled;
+    parameters = {}; // nothing is updated
+  }
   profile.blockParameters = parameters.block;
   profile.otherParameters = parameters.other;
   profile.tableParameters = parameters.table;

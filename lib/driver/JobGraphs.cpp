@@ -33,7 +33,9 @@ dnn::ModelOp JobGraphs::modelAt(std::optional<int64_t> sequence) {
 
 TrainingOptions JobGraphs::optionsAt(const std::string &policy, const std::optional<Degrees> &given) const {
   TrainingOptions base;
-  base.fuse = workspace.options.fuse;
+  // Patterns of zeros are of single operations.
+  bool joins = workspace.job().inference && workspace.job().inference->compiled && !workspace.options.elaborate.prunes;
+  base.fuse = workspace.options.fuse || joins;
   base.modelPasses = workspace.options.modelPasses, base.passes = workspace.options.passes;
   return PlacementPlanner::optionsAt(base, given ? *given : workspace.job().degrees, policy);
 }

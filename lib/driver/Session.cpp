@@ -26,6 +26,8 @@ bool Session::prepare() {
   if (!theWorkspace.open() || !theTarget.prepare())
     return false;
   theSequence = program().parameter(job(), "seq");
+  if (job().inference && job().inference->phase == InferenceRequest::Phase::Decode)
+    theSequence.reset(); // one token at a time
   describeRequest();
   if (options.elaborate.placement && !options.elaborate.mines && program().cluster()) {
     std::string assumed;

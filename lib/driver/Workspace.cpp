@@ -114,7 +114,7 @@ bool Workspace::readTraining() {
   // Wrong settings must not hide that the machine is wrong, too.
   if (!theJob && options.elaborate.target.empty())
     for (const ast::Declaration &d : theProgram->main()->declarations)
-      if (d.kind == ast::DeclarationKind::Train && !d.target.empty())
+      if (ast::runsModel(d.kind) && !d.target.empty())
         theProgram->machine(d.target.text, d.target.range);
   return theJob && !diags.hasErrors();
 }

@@ -143,7 +143,7 @@ std::vector<Lens> lenses(const Snapshot &snapshot) {
   std::vector<Lens> found;
   if (snapshot.tree())
     for (const ast::Declaration &one : snapshot.tree()->declarations)
-      if (one.kind == ast::DeclarationKind::Train && !one.name.empty())
+      if (ast::runsModel(one.kind) && !one.name.empty())
         found.push_back({one.name.range, "plan this", one.name.text});
   return found;
 }

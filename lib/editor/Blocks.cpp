@@ -27,7 +27,9 @@ struct Head {
   }
 };
 
-bool isRequest(llvm::StringRef word) { return llvm::is_contained({"train", "sparsity", "ensemble", "jobs"}, word); }
+bool isRequest(llvm::StringRef word) {
+  return llvm::is_contained({"train", "infer", "sparsity", "ensemble", "jobs"}, word);
+}
 
 void intoMachine(Block &block, llvm::StringRef word, const std::string &subtype) {
   block.kind = Block::Kind::Machine;
@@ -88,7 +90,8 @@ std::vector<std::pair<std::string, std::string>> entryWords(const Block &block) 
             {"loss", "loss $0"}};
   }
   if (block.kind == Block::Kind::Request) {
-    if (block.word == "train" || block.word == "jobs" || block.word == "sparsity" || block.word == "ensemble")
+    if (block.word == "train" || block.word == "infer" || block.word == "jobs" || block.word == "sparsity" ||
+        block.word == "ensemble")
       return {{"require", ""}, {"maximize", ""}, {"minimize", ""}};
     return {};
   }

@@ -119,14 +119,14 @@ private:
       return declarations();
     llvm::StringRef word = pieces[0], last = lastPiece();
     if (last == "on")
-      return machines(word == "train" || word == "jobs");
+      return machines(word == "train" || word == "infer" || word == "jobs");
     if (last == "for" || (last == "of" && word == "ensemble"))
       return declared({ast::DeclarationKind::Train}, Training);
-    if (last == "=" && word == "train")
+    if (last == "=" && (word == "train" || word == "infer"))
       return models();
     if (word == "let" && assigned())
       return expression();
-    if (word == "train" && assigned())
+    if ((word == "train" || word == "infer") && assigned())
       add("on", Keyword, "on a machine or cluster");
     if (word == "jobs" && pieces.size() == 2)
       add("on", Keyword, "on a cluster");

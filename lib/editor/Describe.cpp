@@ -49,6 +49,8 @@ const std::vector<DeclarationWord> &declarationWords() {
        "optimizer "
        "= adam\n  maximize throughput$0\n}",
        true},
+      {"infer", "answers of a model on a machine or cluster",
+       "infer ${1:name} = ${2:model}() on ${3:h100} {\n  batch     = ${4:1}\n  precision = bf16$0\n}", true},
       {"sparsity", "zeros that a training may have", "sparsity for ${1:training} {\n  $0\n}", true},
       {"ensemble", "models that vote", "ensemble ${1:name} of ${2:training} {\n  $0\n}", true},
       {"jobs", "trainings that share a cluster", "jobs ${1:name} on ${2:cluster} {\n  $0\n}", true}};

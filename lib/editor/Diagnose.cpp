@@ -48,7 +48,7 @@ private:
 std::vector<std::string> trainingsIn(const ast::File &file) {
   std::vector<std::string> names;
   for (const ast::Declaration &one : file.declarations)
-    if (one.kind == ast::DeclarationKind::Train)
+    if (ast::runsModel(one.kind))
       names.push_back(one.name.text);
   return names;
 }

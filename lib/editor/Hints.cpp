@@ -72,7 +72,7 @@ private:
     text = workspace.diagnostics().sources().text(main->id).str();
     mlir::ScopedDiagnosticHandler quiet(&workspace.context(), [](mlir::Diagnostic &) { return mlir::success(); });
     for (const ast::Declaration &one : main->declarations) {
-      if (one.kind == ast::DeclarationKind::Train)
+      if (ast::runsModel(one.kind))
         trainings.push_back(one.name.text);
       if (one.kind != ast::DeclarationKind::Accelerator || one.hasParameters || !isShown(one.range) || stop())
         continue;

@@ -112,6 +112,14 @@ bool isDataSheet(const Machine &machine) {
   return plainCores && plainMemories && noHost && machine.costModel.empty() && !machine.fabric;
 }
 
+/// An engine replays all kernels of a graph without the host, which a calibration to trainings does not know.
+void leaveOutLaunches(const EfficiencyOptions &options, calibrate::Parameters &parameters) {
+  if (options.engine)
+    for (Parameter host : {Parameter::Launch, Parameter::LaunchCollective, Parameter::HostOverheadPerMicrobatch,
+                           Parameter::HostOverheadPerStep})
+      parameters[host] = 0;
+}
+
 void writeFitted(accel::AcceleratorOp machine, Machine::Fitted fitted, const calibrate::StepTimeIntervals &stepTime) {
   fitted.values.push_back({calibrate::kStepTimeLow, stepTime.attending.low});
   fitted.values.push_back({calibrate::kStepTimeHigh, stepTime.attending.high});
@@ -180,10 +188,13 @@ bool settleEfficiency(accel::AcceleratorOp machine, const EfficiencyOptions &opt
     return true;
   if (file) {
     keepStated(*described, file->value);
+    leaveOutLaunches(options, file->value);
     Machine::Fitted fitted = calibrate::toCalibratedValues(from.str(), file->value);
     writeFitted(machine, fitted, file->stepTime);
   } else if (isDataSheet(*described)) {
-    Machine::Fitted fitted = calibrate::toCalibratedValues(kClassPrior.str(), calibrate::priorOf(*described));
+    calibrate::Parameters prior = calibrate::priorOf(*described);
+    leaveOutLaunches(options, prior);
+    Machine::Fitted fitted = calibrate::toCalibratedValues(kClassPrior.str(), prior);
     writeFitted(machine, fitted, calibrate::kPriorStepTime);
   }
   return true;

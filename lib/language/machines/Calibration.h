@@ -10,6 +10,9 @@ constexpr llvm::StringLiteral kCalibrationAttribute = "efficiency_from", kIdealA
 /// `Machine::Fitted::source` of parameters that no measurement of the machine informs.
 constexpr llvm::StringLiteral kClassPrior = "defaults of data-sheet machines";
 
+/// Of engines of inference: "t.engine.calibration" beside "t.calibration" stands instead of it.
+constexpr const char *kEngineFramework = "engine";
+
 /// What a command says of the efficiency of machines.
 struct EfficiencyOptions {
   bool ideal = false;
@@ -18,6 +21,7 @@ struct EfficiencyOptions {
   std::string calibration;    ///< a file that stands instead of what its machine says of itself; empty: none
   std::string cluster = {};   ///< the same, that the target's cluster names; empty: none
   SourceRange clusterAt = {}; ///< where it does
+  bool engine = false;        ///< of an engine that replays all kernels as one graph: the host launches none
   bool clusterOfOne = false;  ///< all devices of the cluster are of one machine: the file must be its
 };
 

@@ -146,6 +146,7 @@ accel::AcceleratorOp Program::machineOf(TrainingJob &job) {
     }
     name = own[0]->name.text;
   }
+  d.engine = job.inference && job.inference->compiled;
   accel::AcceleratorOp op = machine(name, job.targetAt);
   if (!op || !d.settleDegrees(job))
     return nullptr;
@@ -174,7 +175,7 @@ accel::AcceleratorOp Program::machineOf(TrainingJob &job) {
   mlir::ScopedDiagnosticHandler quiet(&d.context, [](mlir::Diagnostic &) { return mlir::success(); });
   if (auto plain = machineFrom(op); mlir::succeeded(plain))
     for (auto &[condition, entry] : d.requirements)
-      checkRequirement(condition, *plain, d.diags);
+      checkRequirement(condition, *plain, job.inference.has_value(), d.diags);
   return op;
 }
 
@@ -187,7 +188,12 @@ dnn::ModelOp Program::model(const TrainingJob &job, const std::map<std::string, 
   request.overrides = overrides;
   request.precision = job.precision;
   request.optimizer = job.optimizer;
+  const std::optional<InferenceRequest> &inference = job.inference;
+  if (inference && inference->phase == InferenceRequest::Phase::Decode)
+    request.overrides["seq"] = 1;
   dnn::ModelOp built = ModelBuilder(data->diags, data->sources, *data->module).build(request);
+  if (built && inference)
+    built->setAttr(dnn::kForwardOptions, inference->options().attribute(data->context));
   if (!built || !built.getBlock().getOps<dnn::ParameterOp>().empty())
     return built;
   auto error =
@@ -248,7 +254,7 @@ void Program::checkAll() {
   if (!d.main)
     return;
   const std::vector<ast::Declaration> &all = d.main->file->declarations;
-  bool several = llvm::count_if(all, [](const auto &one) { return one.kind == ast::DeclarationKind::Train; }) > 1;
+  bool several = llvm::count_if(all, [](const auto &one) { return ast::runsModel(one.kind); }) > 1;
   for (const ast::Declaration &declaration : all) {
     if (d.options.isChecked && d.options.isChecked(declaration))
       continue;
@@ -268,7 +274,7 @@ void Program::checkAll() {
       d.ensembleOf(declaration);
     } else if (declaration.kind == ast::DeclarationKind::Jobs) {
       d.jobsOf(declaration);
-    } else if (declaration.kind == ast::DeclarationKind::Train) {
+    } else if (ast::runsModel(declaration.kind)) {
       // The only one is the job, which is checked as such.
       if (several || (!d.options.train.empty() && d.options.train != declaration.name.text))
         d.checkTrain(declaration);

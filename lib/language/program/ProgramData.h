@@ -46,6 +46,7 @@ struct Program::Data {
   std::optional<TrainingJob> ofTrain(const ast::Declaration &train, const ast::Node *member = nullptr);
   std::optional<TrainingJob> jobOfMember();
   TrainingJob ofModel(const ast::Declaration &model);
+  void settleDefaults(TrainingJob &job);
   bool overrides(TrainingJob &job);
   const ast::Declaration *machineOfFile(const std::string &path, llvm::StringRef wanted);
   accel::AcceleratorOp clusterDevice(const ast::Declaration &cluster, SourceRange place);
@@ -57,6 +58,7 @@ struct Program::Data {
   void checkConstant(const ast::Declaration &constant);
   bool modelCall(const ast::Expr *expr, const ast::Declaration &from, const ast::Name &by, TrainingJob &job);
   const ast::Declaration *named(ast::DeclarationKind kind, llvm::StringRef name) const;
+  const ast::Declaration *run(llvm::StringRef name) const;
   const std::optional<SparsityRequest> &sparsityOf(const ast::Declaration &block);
   const std::optional<EnsembleRequest> &ensembleOf(const ast::Declaration &block);
   const std::optional<jobs::JobsRequest> &jobsOf(const ast::Declaration &block);
@@ -70,8 +72,14 @@ struct Program::Data {
   mlir::MLIRContext &context;
   ElaborateOptions options;
   EfficiencyOptions efficiency() const {
-    return {options.ideal || options.mines || options.prunes, options.catalog, options.framework, options.calibration};
+    EfficiencyOptions made{options.ideal || options.mines || options.prunes, options.catalog, options.framework,
+                           options.calibration};
+    made.engine = engine;
+    if (engine && made.framework.empty())
+      made.framework = kEngineFramework;
+    return made;
   }
+  bool engine = false; ///< the job is inference by a compiled engine
   Sources sources;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   Sources::Unit *main = nullptr;

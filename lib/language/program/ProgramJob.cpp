@@ -32,10 +32,12 @@ bool Program::Data::modelCall(const ast::Expr *expr, const ast::Declaration &fro
   auto *call = expr ? expr->as<ast::Call>() : nullptr;
   auto *reference = call ? call->callee->as<ast::Reference>() : expr ? expr->as<ast::Reference>() : nullptr;
   if (!reference) {
-    bool train = from.kind == ast::DeclarationKind::Train;
+    bool train = ast::runsModel(from.kind);
+    std::string owner = from.kind == ast::DeclarationKind::Infer ? "inference" : "training";
     diags
         .error(Code::WrongType, expr ? expr->range : by.range,
-               fmt::format("{} '{}' does not say which model it trains", train ? "training" : "member", by.text))
+               fmt::format("{} '{}' does not say which model it {}", train ? owner : "member", by.text,
+                           from.kind == ast::DeclarationKind::Infer ? "runs" : "trains"))
         .help(train ? "for example: train t = gpt2(layers = 12) on a100_80g { … }"
                     : "for example: member wide = gpt2(hidden = 1024)");
     return false;
@@ -65,6 +67,8 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train,
   job.declaration = &train;
   job.target = train.target.text;
   job.targetAt = train.target.range;
+  if (train.kind == ast::DeclarationKind::Infer)
+    job.inference.emplace();
   size_t before = diags.errors();
   modelCall(member ? member->value.get() : train.value.get(), train, name, job);
   requirements = readTrainSettings(train, job, context, diags, lookupIn(train));
@@ -83,6 +87,8 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train,
 void Program::Data::checkTrain(const ast::Declaration &train) {
   TrainingJob ignored;
   ignored.name = train.name.text;
+  if (train.kind == ast::DeclarationKind::Infer)
+    ignored.inference.emplace();
   if (train.value)
     modelCall(train.value.get(), train, train.name, ignored);
   readTrainSettings(train, ignored, context, diags, lookupIn(train));
@@ -130,6 +136,20 @@ std::optional<ObjectiveExpression> Program::Data::metric() {
   return ObjectiveExpression{maximize, text.trim().str(), std::make_shared<Constant>(std::move(*value)), at};
 }
 
+/// Precision and optimizer that neither the file nor the command line says.
+void Program::Data::settleDefaults(TrainingJob &job) {
+  if (job.inference) {
+    if (!options.optimizer.empty())
+      diags.error(Code::BadCommandLine, {}, "--optimizer: inference has no optimizer");
+    job.optimizer = dnn::OptimizerKindAttr::get(&context, dnn::OptimizerKind::None);
+  }
+  if (!job.optimizer) {
+    if (job.declaration)
+      job.assumptions.push_back("optimizer = adam: the training does not say one");
+    job.optimizer = dnn::OptimizerKindAttr::get(&context, dnn::OptimizerKind::Adam);
+  }
+}
+
 bool Program::Data::overrides(TrainingJob &job) {
   size_t before = diags.errors();
   if (!options.metric.empty())
@@ -154,16 +174,15 @@ bool Program::Data::overrides(TrainingJob &job) {
         job.optimizer = kind;
   if (!job.precision) {
     if (job.declaration)
-      job.assumptions.push_back("precision = mixed(bf16): the training does not say one");
-    job.precision = dnn::PrecisionAttr::get(&context, true, mlir::BFloat16Type::get(&context));
+      job.assumptions.push_back(job.inference ? "precision = bf16: the inference does not say one"
+                                              : "precision = mixed(bf16): the training does not say one");
+    job.precision = dnn::PrecisionAttr::get(&context, !job.inference, mlir::BFloat16Type::get(&context));
   }
-  if (!job.optimizer) {
-    if (job.declaration)
-      job.assumptions.push_back("optimizer = adam: the training does not say one");
-    job.optimizer = dnn::OptimizerKindAttr::get(&context, dnn::OptimizerKind::Adam);
-  }
+  settleDefaults(job);
   job.microbatchStated = !job.microbatches.empty();
-  if (job.microbatches.empty()) {
+  if (job.microbatches.empty() && job.inference) {
+    job.microbatches.push_back(job.batch); // nothing is accumulated
+  } else if (job.microbatches.empty()) {
     for (int64_t size = 1; job.batch > 0 && job.batch % size == 0; size *= 2) {
       job.microbatches.push_back(size);
       if (size > job.batch / 2)
@@ -187,7 +206,7 @@ const ast::Declaration *Program::Data::chosenTraining() {
   std::vector<const ast::Declaration *> trains, models;
   std::vector<std::string> names;
   for (const ast::Declaration &declaration : main->file->declarations) {
-    if (declaration.kind == ast::DeclarationKind::Train)
+    if (ast::runsModel(declaration.kind))
       trains.push_back(&declaration);
     else if (declaration.kind == ast::DeclarationKind::Model)
       models.push_back(&declaration);
@@ -241,7 +260,7 @@ std::optional<TrainingJob> Program::job() {
   if (!d.options.member.empty())
     job = d.jobOfMember();
   else if (const ast::Declaration *chosen = d.chosenTraining())
-    job = chosen->kind == ast::DeclarationKind::Train ? d.ofTrain(*chosen) : d.ofModel(*chosen);
+    job = ast::runsModel(chosen->kind) ? d.ofTrain(*chosen) : d.ofModel(*chosen);
   if (!job || !d.overrides(*job))
     return std::nullopt;
   if (!d.options.target.empty()) {
@@ -261,10 +280,16 @@ const ast::Declaration *Program::Data::named(ast::DeclarationKind kind, llvm::St
   return nullptr;
 }
 
+/// The training or inference of the main file that has this name; null if there is none.
+const ast::Declaration *Program::Data::run(llvm::StringRef name) const {
+  const ast::Declaration *train = named(ast::DeclarationKind::Train, name);
+  return train ? train : named(ast::DeclarationKind::Infer, name);
+}
+
 static std::vector<std::string> trainingsOf(const ast::File &file) {
   std::vector<std::string> names;
   for (const ast::Declaration &declaration : file.declarations)
-    if (declaration.kind == ast::DeclarationKind::Train)
+    if (ast::runsModel(declaration.kind))
       names.push_back(declaration.name.text);
   return names;
 }
@@ -274,7 +299,7 @@ const std::optional<SparsityRequest> &Program::Data::sparsityOf(const ast::Decla
   if (!isNew)
     return slot->second;
   const std::string &target = block.target.text;
-  bool known = named(ast::DeclarationKind::Train, target);
+  bool known = run(target);
   if (!known && !block.target.empty())
     diags.error(Code::UnknownName, block.target.range, fmt::format("no training '{}' for this sparsity", target))
         .suggest(nearest(target, trainingsOf(*main->file)));
@@ -313,14 +338,14 @@ const std::optional<EnsembleRequest> &Program::Data::ensembleOf(const ast::Decla
     return slot->second;
   const std::string &target = block.target.text;
   size_t before = diags.errors();
-  if (!block.target.empty() && !named(ast::DeclarationKind::Train, target)) {
+  if (!block.target.empty() && !run(target)) {
     auto *other = sources.find(target, block, block.target.range);
     diags
         .error(other ? Code::WrongNameKind : Code::UnknownName, block.target.range,
                other ? fmt::format("'{}' is {}, not a training", target, ast::withArticle(other->kind))
                      : fmt::format("no training '{}' for this ensemble", target))
         .suggest(nearest(target, trainingsOf(*main->file)))
-        .help("members are trained as a training says: ensemble NAME of TRAINING { … }");
+        .help("members are trained, or answer, as a training or an inference says: ensemble NAME of TRAINING { … }");
   }
   auto request = ensembleRequest(block, diags, lookupIn(block));
   if (request)
@@ -431,7 +456,7 @@ std::optional<TrainingJob> Program::Data::jobOfMember() {
         .suggest(nearest(options.member, names));
     return std::nullopt;
   }
-  return ofTrain(*named(ast::DeclarationKind::Train, request->train), memberOf(*block, options.member));
+  return ofTrain(*run(request->train), memberOf(*block, options.member));
 }
 
 // ---- The framework that trains on the cluster

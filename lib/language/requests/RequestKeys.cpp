@@ -21,6 +21,23 @@ Keys train() {
           {"search", "what the planner may choose", {}, true}};
 }
 
+Keys infer() {
+  return {{"batch", "samples that are answered together"},
+          {"precision", "type of numbers in products and of weights", {"fp32", "tf32", "bf16", "fp16", "fp8", "int8"}},
+          {"weights", "type in which the weights of products are stored, where it is narrower", {"int8", "int4"}},
+          {"group", "weights that share a scale"},
+          {"cache", "type in which keys and values are kept, where it is narrower", {"fp8", "int8"}},
+          {"phase",
+           "a whole sample, the prompt of a text whose last position is answered, or one token more",
+           {"forward", "prefill", "decode"}},
+          {"engine",
+           "whether an engine joins operations and replays them as one graph, or a framework runs one after the other",
+           {"compiled", "eager"}},
+          {"context", "tokens that attention sees when one is decoded, that one among them"},
+          {"data", "how input is loaded", {}, true},
+          {"search", "what the planner may choose", {}, true}};
+}
+
 Keys search() {
   std::vector<std::string> schedules;
   for (const ScheduleModel *one : scheduleModels())
@@ -86,6 +103,7 @@ Keys job() {
 const std::map<std::string, Keys> &table() {
   static const std::map<std::string, Keys> all{
       {"train", train()},
+      {"infer", infer()},
       {"search", search()},
       {"checkpoint",
        {{"every", "time between checkpoints"},

@@ -43,6 +43,8 @@ std::map<std::string, Quantity> constraintNames(const Plan &plan, const Candidat
       {"parameters", Quantity::number(plan.graph.parameters)},
       {"power.tdp", of(plan.machine.tdp.value, kEnergy / kTime)},
   };
+  if (plan.graph.isInference())
+    names["latency"] = names["step_time"];
   for (const Memory &memory : plan.machine.memories) {
     names[memory.name + ".capacity"] = of(memory.capacity.value, kBytes);
     names[memory.name + ".bandwidth"] = of(memory.bandwidth.value, kBytes / kTime);
@@ -117,7 +119,7 @@ Requirement requirement(Constant condition, std::string text, SourceLocation loc
   return r;
 }
 
-bool checkRequirement(const Constant &condition, const Machine &machine, Diagnostics &diags) {
+bool checkRequirement(const Constant &condition, const Machine &machine, bool inference, Diagnostics &diags) {
   ast::BinaryOp op;
   if (!comparison(condition, op)) {
     diags
@@ -128,6 +130,7 @@ bool checkRequirement(const Constant &condition, const Machine &machine, Diagnos
   }
   Plan sample;
   sample.machine = machine;
+  sample.graph.optimizer = inference ? "none" : "";
   CandidateMetrics some;
   auto result = violation(condition, constraintNames(sample, some));
   if (result)

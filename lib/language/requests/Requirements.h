@@ -27,6 +27,6 @@ std::optional<PlacementLimit> placementLimit(const Constant &condition, const Ma
 
 /// Reports names and dimensions that no plan on this machine could satisfy. True if the constraint
 /// can be evaluated.
-bool checkRequirement(const Constant &condition, const Machine &machine, Diagnostics &diags);
+bool checkRequirement(const Constant &condition, const Machine &machine, bool inference, Diagnostics &diags);
 
 } // namespace accord

@@ -61,7 +61,7 @@ dnn::OptimizerKindAttr optimizerOf(const Constant &value, mlir::MLIRContext &con
   auto *word = value.as<Word>();
   if (word)
     if (auto kind = dnn::symbolizeOptimizerKind(word->text);
-        kind && *kind != dnn::OptimizerKind::RowwiseAdagrad) // of tables alone
+        kind && *kind != dnn::OptimizerKind::RowwiseAdagrad && *kind != dnn::OptimizerKind::None) // of a training
       return dnn::OptimizerKindAttr::get(&context, *kind);
   diags.error(Code::UnknownOptimizer, value.range, fmt::format("{} is no optimizer", value.describe()))
       .suggest(nearest(word ? word->text : "", std::vector<std::string>{"sgd", "momentum", "adam", "adamw"}))

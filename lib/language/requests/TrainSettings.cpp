@@ -15,9 +15,11 @@ public:
   Conditions conditions;
 
   void read(const ast::Declaration &train) {
-    BlockReader block(diags, lookup, "a training");
+    bool infers = out.inference.has_value();
+    std::string what = infers ? "an inference" : "a training";
+    BlockReader block(diags, lookup, what);
     std::string meant; // by a key that is misspelt
-    const std::vector<std::string> &keys = requestKeyNames("train");
+    const std::vector<std::string> &keys = requestKeyNames(infers ? "infer" : "train");
     for (const ast::Entry &entry : train.entries) {
       if (auto *rule = entry.as<ast::Rule>()) {
         readRule(*rule, entry);
@@ -27,15 +29,15 @@ public:
       auto *node = entry.as<ast::Node>();
       const ast::Name *key = pair ? &pair->key : node ? &node->kind : nullptr;
       if (!key) {
-        diags.error(Code::UnknownEntryKind, entry.range, "a training has no paths");
+        diags.error(Code::UnknownEntryKind, entry.range, fmt::format("{} has no paths", what));
         continue;
       }
       bool isBlock = key->text == "search" || key->text == "data" || key->text == "checkpoint";
       if (block.once(*key)) {
         if (!llvm::is_contained(keys, key->text))
-          diags.error(Code::UnknownKey, key->range, fmt::format("a training has no '{}'", key->text))
+          diags.error(Code::UnknownKey, key->range, fmt::format("{} has no '{}'", what, key->text))
               .suggest(meant = nearest(key->text, keys))
-              .help(fmt::format("keys of a training: {}", fmt::join(keys, ", ")));
+              .help(fmt::format("keys of {}: {}", what, fmt::join(keys, ", ")));
         else if (isBlock != (node != nullptr))
           diags.error(Code::WrongType, key->range,
                       node ? fmt::format("'{}' is given with '='", key->text)
@@ -47,13 +49,16 @@ public:
       }
       if (entry.clauses().per)
         diags.error(Code::UnexpectedClause, entry.clauses().per->range,
-                    fmt::format("'{}' of a training takes no 'per'", key->text));
+                    fmt::format("'{}' of {} takes no 'per'", key->text, what));
     }
     if (!block.given("batch") && meant != "batch")
       diags
           .error(Code::MissingKey, train.name.range,
-                 fmt::format("training '{}' does not say its batch", train.name.text))
-          .help("add 'batch = 32', the samples per step");
+                 fmt::format("{} '{}' does not say its batch", infers ? "inference" : "training", train.name.text))
+          .help(infers ? "add 'batch = 1', the samples that are answered together"
+                       : "add 'batch = 32', the samples per step");
+    if (infers)
+      settlePhase(train);
     settleAmount();
   }
 
@@ -62,13 +67,93 @@ private:
     if (key.text == "batch")
       batch(value);
     else if (key.text == "precision")
-      out.precision = precisionOf(value, context, diags);
+      out.inference ? servedPrecision(value) : void(out.precision = precisionOf(value, context, diags));
     else if (key.text == "optimizer")
       out.optimizer = optimizerOf(value, context, diags);
+    else if (out.inference)
+      inference(key, value);
     else if (key.text == "epochs")
       epochs = count(key, value), epochsAt = key.range;
     else
       amount(key, value);
+  }
+
+  // ---- Inference
+
+  /// Numbers of 8 bits have scales: of "fp8" the products alone, of "int8" all numbers.
+  void servedPrecision(const Constant &value) {
+    auto *word = value.as<Word>();
+    if (word && word->text == "int8")
+      out.inference->valueBits = 8;
+    if (word && (word->text == "int8" || word->text == "fp8")) {
+      mlir::Type element = word->text == "int8" ? mlir::Type(mlir::Float16Type::get(&context))
+                                                : mlir::Type(mlir::BFloat16Type::get(&context));
+      mlir::Type products = word->text == "int8" ? element : mlir::Type(mlir::Float8E4M3FNType::get(&context));
+      out.precision = dnn::PrecisionAttr::get(&context, false, element, element, products);
+    } else if (auto *call = value.as<CallValue>(); call && call->name == "mixed")
+      diags
+          .error(Code::UnknownPrecision, value.range,
+                 "'mixed' is of trainings: it keeps weights in fp32 for the optimizer, and inference has none")
+          .help("write the type of its argument alone, such as bf16");
+    else
+      out.precision = precisionOf(value, context, diags);
+  }
+
+  void inference(const ast::Name &key, const Constant &value) {
+    InferenceRequest &into = *out.inference;
+    if (key.text == "phase") {
+      using P = InferenceRequest::Phase;
+      into.phaseAt = value.range;
+      auto words = wordsOf(value, diags, "phase", {"forward", "prefill", "decode"});
+      if (words.size() == 1)
+        into.phase = words[0] == "decode" ? P::Decode : words[0] == "prefill" ? P::Prefill : P::Forward;
+      else if (!words.empty())
+        diags.error(Code::ChoiceNotAllowed, value.range, "'phase' is one word: another phase is another inference");
+    } else if (key.text == "engine") {
+      auto words = wordsOf(value, diags, "engine", {"compiled", "eager"});
+      if (words.size() > 1)
+        diags.error(Code::ChoiceNotAllowed, value.range, "'engine' is one word: nothing searches for it");
+      else if (words.size() == 1)
+        into.compiled = words[0] == "compiled";
+    } else if (key.text == "cache") {
+      auto words = wordsOf(value, diags, "cache", {"fp8", "int8"});
+      if (words.size() > 1)
+        diags.error(Code::ChoiceNotAllowed, value.range, "'cache' is one word: nothing searches for it");
+      into.cacheBits = words.size() == 1 ? 8 : 0;
+    } else if (key.text == "weights") {
+      auto words = wordsOf(value, diags, "weights", {"int8", "int4"});
+      if (words.size() == 1)
+        into.weightBits = words[0] == "int4" ? 4 : 8;
+      else if (!words.empty())
+        diags.error(Code::ChoiceNotAllowed, value.range, "'weights' is one word: nothing searches for it");
+    } else if (auto list = value.as<Choice>() ? std::nullopt : integersOf(value, diags, key.text)) {
+      if (key.text == "context")
+        into.context = list->front(), into.contextAt = value.range;
+      else
+        into.groupSize = list->front(), groupAt = value.range;
+    } else if (value.as<Choice>())
+      diags.error(Code::ChoiceNotAllowed, value.range,
+                  fmt::format("'{}' is one number: nothing searches for it", key.text));
+  }
+
+  void settlePhase(const ast::Declaration &block) {
+    InferenceRequest &all = *out.inference;
+    bool decodes = all.phase == InferenceRequest::Phase::Decode;
+    if (decodes && !all.contextAt.valid())
+      diags
+          .error(Code::MissingKey, all.phaseAt.valid() ? all.phaseAt : block.name.range,
+                 "'decode' does not say how many tokens attention sees")
+          .help("add 'context = 2048', those of the prompt and those that were made");
+    if (!decodes && all.contextAt.valid())
+      diags
+          .error(Code::UnexpectedClause, all.contextAt,
+                 "'context' is of 'phase = decode': here the model says how long its input is")
+          .help("state it as the model's argument, such as 'seq = 2048', or add 'phase = decode'");
+    if (all.groupSize > 0 && all.weightBits == 0)
+      diags
+          .error(Code::MissingKey, groupAt,
+                 "'group' is of weights that are stored in fewer bits, and 'weights' is not given")
+          .help("add 'weights = int4'");
   }
 
   /// Steps and epochs as samples: an epoch has the samples or tokens that are stated.
@@ -205,7 +290,9 @@ private:
       conditions.push_back({std::move(value), &entry});
       return;
     case ast::RuleKind::Prefer:
-      diags.error(Code::NotSupported, entry.range, "not supported yet: 'prefer' in a training")
+      diags
+          .error(Code::NotSupported, entry.range,
+                 fmt::format("not supported yet: 'prefer' in {}", out.inference ? "an inference" : "a training"))
           .help("use 'require' or an objective");
       return;
     case ast::RuleKind::Maximize:
@@ -213,7 +300,9 @@ private:
       break;
     }
     if (out.objectiveAt.valid()) {
-      diags.error(Code::SeveralObjectives, entry.range, "a training has one objective")
+      diags
+          .error(Code::SeveralObjectives, entry.range,
+                 fmt::format("{} has one objective", out.inference ? "an inference" : "a training"))
           .note(out.objectiveAt, "the first is here");
       return;
     }
@@ -221,6 +310,8 @@ private:
     bool maximize = rule.kind == ast::RuleKind::Maximize;
     auto *word = value.as<Word>();
     llvm::StringRef name = word ? llvm::StringRef(word->text) : "";
+    if (out.inference && name == "latency")
+      name = "step_time";
     if (maximize && name == "throughput")
       out.objective = Objective::Throughput;
     else if (const ObjectiveFormula *formula = maximize ? nullptr : findMinimized(name))
@@ -422,7 +513,7 @@ private:
   Diagnostics &diags;
   const Lookup &lookup;
   double steps = 0, epochs = 0; ///< 0: not stated
-  SourceRange epochsAt;
+  SourceRange epochsAt, groupAt;
 };
 
 } // namespace

@@ -1,6 +1,7 @@
 // One training to place: the settings of a `train` block with the names, units and choices resolved.
 #pragma once
 #include "dialects/dnn/DnnAttributes.h"
+#include "dialects/dnn/ForwardOptions.h"
 #include "lib/language/syntax/Ast.h"
 #include "lib/machine/cost/DataLoader.h"
 #include "lib/placement/problem/Placement.h"
@@ -80,10 +81,33 @@ struct CheckpointRequest {
   bool asynchronous = false, asynchronousStated = false;
 };
 
-/// One `train` block, or what the command line says about a model without one.
+/// What an `infer` block says beside what a `train` block does: the model runs forward alone.
+struct InferenceRequest {
+  /// `Forward`: a whole sample; `Prefill`: all tokens of a prompt, of which the last one's answer is needed; `Decode`:
+  /// one token more of each sample, behind a cache of the keys and values of those before it.
+  enum class Phase : uint8_t { Forward, Prefill, Decode } phase = Phase::Forward;
+  int64_t context = 0;    ///< Decode: tokens that attention sees, the new one among them
+  int64_t weightBits = 0; ///< in which weights of products are stored, as integers; 0: like all other numbers
+  int64_t groupSize = 0;  ///< weights that share a scale; 0: those of an output
+  int64_t cacheBits = 0;  ///< in which keys and values are kept; 0: as `precision` says
+  int64_t valueBits = 0;  ///< in which everything is stored and multiplied, as integers; 0: as `precision` says
+  bool compiled = true;   ///< by an engine, not operation after operation by a framework
+  SourceRange phaseAt, contextAt;
+
+  dnn::ForwardOptions options() const {
+    dnn::ForwardOptions made;
+    made.lastPosition = phase == Phase::Prefill;
+    made.context = phase == Phase::Decode ? context : 0;
+    made.weightBits = weightBits, made.groupSize = groupSize, made.cacheBits = cacheBits, made.valueBits = valueBits;
+    made.compiled = compiled;
+    return made;
+  }
+};
+
+/// One `train` or `infer` block, or what the command line says about a model without one.
 struct TrainingJob {
   std::string name;                              ///< of the train block, else of the model
-  const ast::Declaration *declaration = nullptr; ///< the train block, null without one
+  const ast::Declaration *declaration = nullptr; ///< the block, null without one
   const ast::Declaration *model = nullptr;
   const std::vector<ast::Argument> *arguments = nullptr; ///< of the model call
   std::string target;                                    ///< accelerator or cluster; empty if nothing says one
@@ -119,7 +143,8 @@ struct TrainingJob {
   double samples = 0, tokens = 0; ///< to train on; 0: not stated
   SourceRange amountAt;
   CheckpointRequest checkpoint;
-  Degrees degrees; ///< settled when the target is known: see `Program::machineOf`
+  std::optional<InferenceRequest> inference; ///< nothing: a training
+  Degrees degrees;                           ///< settled when the target is known: see `Program::machineOf`
   Objective objective = Objective::Throughput;
   PlacementObjective placementObjective = PlacementObjective::StepTime; ///< the same, on a cluster
   SourceRange objectiveAt;                                              ///< where the file states it

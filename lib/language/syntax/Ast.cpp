@@ -13,9 +13,9 @@ llvm::StringRef spelling(UnaryOp op) {
 }
 
 llvm::StringRef spelling(DeclarationKind kind) {
-  static constexpr const char *words[] = {"let",       "accelerator", "cluster", "microarchitecture",
-                                          "operation", "module",      "model",   "train",
-                                          "sparsity",  "ensemble",    "jobs",    "framework"};
+  static constexpr const char *words[] = {"let",    "accelerator", "cluster", "microarchitecture", "operation",
+                                          "module", "model",       "train",   "sparsity",          "ensemble",
+                                          "jobs",   "framework",   "infer"};
   return words[static_cast<size_t>(kind)];
 }
 
@@ -23,5 +23,7 @@ std::string withArticle(DeclarationKind kind) {
   llvm::StringRef word = spelling(kind);
   return (llvm::StringRef("aeiou").contains(word[0]) ? "an " : "a ") + word.str();
 }
+
+bool runsModel(DeclarationKind kind) { return kind == DeclarationKind::Train || kind == DeclarationKind::Infer; }
 
 } // namespace accord::ast

@@ -276,14 +276,17 @@ enum class DeclarationKind : uint8_t {
   Sparsity,
   Ensemble,
   Jobs,
-  Framework
+  Framework,
+  Infer
 };
 llvm::StringRef spelling(DeclarationKind kind);
 std::string withArticle(DeclarationKind kind); ///< "a model", "an operation"
+/// Whether it says that a model runs on a machine: `train` and `infer`.
+bool runsModel(DeclarationKind kind);
 
 /// accelerator t(clock = 1 GHz) {…} · operation o(x[i]) -> y[i] {…} · module m(x) -> y {…} · train
-/// t = gpt() on selene {…} · sparsity for gpt3 {…} · ensemble voters of gpt3 {…} · jobs night {…} ·
-/// framework megatron {…} · let lanes = 128
+/// t = gpt() on selene {…} · infer t = gpt() on h100 {…} · sparsity for gpt3 {…} · ensemble voters of gpt3 {…} · jobs
+/// night {…} · framework megatron {…} · let lanes = 128
 struct Declaration {
   DeclarationKind kind;
   SourceRange range;
@@ -294,8 +297,8 @@ struct Declaration {
   std::vector<Parameter> parameters;
   std::vector<Name> results;   ///< module … -> y, z; operation … -> y[i, j]
   std::vector<Name> indices;   ///< Operation: of its result
-  ExprPtr value;               ///< Constant: its value; Train: gpt() or gpt
-  Name target;                 ///< Train, Jobs: `on`; Sparsity: `for`; Ensemble: `of`; may be empty
+  ExprPtr value;               ///< Constant: its value; Train, Infer: gpt() or gpt
+  Name target;                 ///< Train, Infer, Jobs: `on`; Sparsity: `for`; Ensemble: `of`; may be empty
   std::vector<Entry> entries;  ///< all but Operation, Module, Model, Constant
   std::vector<Statement> body; ///< Operation, Module, Model
 };

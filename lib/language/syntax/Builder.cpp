@@ -143,7 +143,7 @@ void Builder::buildDeclaration(antlr4::ParserRuleContext *context) {
     llvm::StringRef kind = diags.sources().text(result.kindRange);
     using K = ast::DeclarationKind;
     static const std::vector<std::string> accel = {"accelerator", "cluster", "microarchitecture", "framework", "let"};
-    static const std::vector<std::string> dnn = {"operation", "module",   "model", "train",
+    static const std::vector<std::string> dnn = {"operation", "module",   "model", "train", "infer",
                                                  "sparsity",  "ensemble", "jobs",  "let"};
     const auto &known = file.language == ast::Language::Accel ? accel : dnn;
     if (!llvm::is_contained(known, kind)) {
@@ -161,7 +161,7 @@ void Builder::buildDeclaration(antlr4::ParserRuleContext *context) {
       return;
     }
     for (K each : {K::Constant, K::Accelerator, K::Cluster, K::Microarchitecture, K::Operation, K::Module, K::Model,
-                   K::Train, K::Sparsity, K::Ensemble, K::Jobs, K::Framework})
+                   K::Train, K::Infer, K::Sparsity, K::Ensemble, K::Jobs, K::Framework})
       if (ast::spelling(each) == kind)
         result.kind = each;
     describe(parts[0].context, result);
@@ -202,10 +202,10 @@ void Builder::describe(antlr4::ParserRuleContext *context, ast::Declaration &res
 void Builder::checkHead(const ast::Declaration &result, const HeadRanges &head) {
   using K = ast::DeclarationKind;
   std::string kind = spelling(result.kind).str();
-  llvm::StringRef wanted = result.kind == K::Train || result.kind == K::Jobs ? "on"
-                           : result.kind == K::Sparsity                      ? "for"
-                           : result.kind == K::Ensemble                      ? "of"
-                                                                             : "";
+  llvm::StringRef wanted = runsModel(result.kind) || result.kind == K::Jobs ? "on"
+                           : result.kind == K::Sparsity                     ? "for"
+                           : result.kind == K::Ensemble                     ? "of"
+                                                                            : "";
   auto unexpected = [&](SourceRange at, const std::string &what) {
     diags.error(Code::UnexpectedClause, at, "'" + kind + "' takes no " + what);
   };
@@ -216,10 +216,11 @@ void Builder::checkHead(const ast::Declaration &result, const HeadRanges &head) 
         .help(result.kind == K::Sparsity ? "sparsity for NAME { … }" : "ensemble NAME of MODEL { … }");
   if (result.name.empty() && result.kind != K::Sparsity)
     diags.error(Code::SyntaxError, result.kindRange, "expected a name after '" + kind + "'");
-  if (result.value && result.kind != K::Train && head.hasBlock)
+  if (result.value && !runsModel(result.kind) && head.hasBlock)
     unexpected(head.valueAt, "value");
-  if (!result.value && result.kind == K::Train && !result.name.empty())
-    diags.error(Code::SyntaxError, result.name.range, "expected '= MODEL(…)' after 'train " + result.name.text + "'");
+  if (!result.value && runsModel(result.kind) && !result.name.empty())
+    diags.error(Code::SyntaxError, result.name.range,
+                "expected '= MODEL(…)' after '" + kind + " " + result.name.text + "'");
   if (result.hasParameters && !llvm::is_contained({K::Accelerator, K::Cluster, K::Microarchitecture}, result.kind))
     unexpected(head.parametersAt, "parameters");
 }
