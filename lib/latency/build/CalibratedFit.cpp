@@ -143,6 +143,8 @@ Result<NodeId> CalibratedFit::collectiveTime(OperationId id, const ProfileItem &
              }));
   // A device alone sends nothing, but what is no norm's gradient has a latency.
   double latency = parameter(Parameter::LinkLatency) * (item.communication == "all_reduce" ? 1 : 0.5);
+  if (plan_.graph.isInference() && parameter(Parameter::Launch) == 0) // nothing is joined
+    return nodes_.real(latency);
   return nodes_.select(
       payload, {{static_cast<int64_t>(calibrate::kJoinedBytes), nodes_.real(0)}, {kAnyMore, nodes_.real(latency)}});
 }

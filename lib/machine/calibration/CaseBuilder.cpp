@@ -185,7 +185,9 @@ Result<Case> CaseBuilder::build(const Row &row) {
     else if (workload.wordsPerSample > 0 && row.value && *row.value > 0 && row.unit.starts_with("tokens/s"))
       one.seconds = batch * workload.wordsPerSample / *row.value;
     std::vector<int64_t> sizes{1, 2, 4, 8, 16};
-    if (row.micro_batch)
+    if (!row.call.empty()) // a batch is answered at once
+      sizes = {static_cast<int64_t>(batch)};
+    else if (row.micro_batch)
       sizes = {int64_t(std::max(1.0, *row.micro_batch / words))};
     else
       out.assumptions.push_back("micro-batches that rows do not state are the fastest of 1 to 16 that fit the memory");
@@ -193,7 +195,7 @@ Result<Case> CaseBuilder::build(const Row &row) {
       out.assumptions.push_back(assumption);
     for (int64_t size : sizes) {
       Layout layout = layoutOf(row, links, size, batch);
-      if (layout.microbatches < 1 && size > 1 && !row.micro_batch)
+      if (layout.microbatches < 1 && size > 1 && !row.micro_batch && row.call.empty())
         continue;
       ACCORD_TRY(profile, graphs.profile(workload, size, row.location));
       auto candidate = candidateOf(profile, layout, *machine);

@@ -35,10 +35,10 @@ std::string text(const Row &row, const char *column) {
 std::string configuration(const Row &row, bool scaled) {
   std::string key;
   for (const char *column :
-       {"family",    "model",       "layers",      "hidden",    "ffn",         "heads",      "kv_heads",
-        "vocab",     "seq_len",     "attn_kernel", "mlp_kind",  "accelerator", "precision",  "optimizer",
-        "tp",        "pp",          "vpp",         "cp",        "ep",          "zero_stage", "seq_parallel",
-        "recompute", "micro_batch", "metric",      "framework", "source"})
+       {"family",     "model",        "layers",      "hidden",      "ffn",         "heads",     "kv_heads",
+        "vocab",      "seq_len",      "attn_kernel", "mlp_kind",    "accelerator", "precision", "optimizer",
+        "call",       "serving",      "tp",          "pp",          "vpp",         "cp",        "ep",
+        "zero_stage", "seq_parallel", "recompute",   "micro_batch", "metric",      "framework", "source"})
     key += text(row, column) + "\x1f";
   if (!scaled)
     for (const char *column : {"n_devices", "dp", "global_batch", "grad_accum"})

@@ -101,7 +101,9 @@ Machine::HostOverhead hostOverheadOf(const WorkGraph &graph, const Parameters &p
 
 Result<std::vector<double>> operationTimes(const WorkGraph &graph, const Machine &machine, const Parameters &parameters,
                                            const Layout &layout) {
-  return Timer(graph, machine, parameters, layout).run();
+  Layout own = layout;
+  own.replayed |= graph.isInference() && parameters[Parameter::Launch] == 0;
+  return Timer(graph, machine, parameters, own).run();
 }
 
 } // namespace accord::calibrate

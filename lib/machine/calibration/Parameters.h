@@ -14,7 +14,7 @@ enum class Parameter : uint8_t {
   ProductEfficiency,         ///< share of the peak that large products reach, 16-bit types
   Fp32Efficiency,            ///< … in fp32
   Tf32Efficiency,            ///< … in tf32
-  Fp8Efficiency,             ///< … in fp8
+  Fp8Efficiency,             ///< … in fp8 and int8
   ProductDepth,              ///< length of the inner loop at which a product takes twice as long per FLOP
   ProductWave,               ///< elements of a result that take as long as filling all compute units once
   AttentionEfficiency,       ///< share of the peak of batched products and of attention

@@ -48,6 +48,7 @@ struct Profile {
   double tableParameters = 0; ///< besides, of tables with sparse gradients
   double boundaryBytes = 0;   ///< what one block hands to the next, one micro-batch
   double hostShare = 1;       ///< as `hostShareOf`
+  bool replayed = false;      ///< an engine replays all kernels as one graph: the host launches none
   double activationBytes = 0; ///< activations of one block that wait for its backward pass
 };
 

@@ -15,6 +15,9 @@ struct Row {
   std::string family; ///< "llm-dense", "cnn", "bert", …
   std::string model;  ///< as the source names it: "ResNet-50 v1.5"
   std::optional<double> layers, hidden, ffn, heads, kv_heads, vocab, seq_len;
+  std::string call; ///< of inference: "llama2(seq = 1, flash = true)", of `file`: "catalog/llama2.dnn"
+  std::string file;
+  std::string serving;     ///< … and further settings of its block: "phase = decode, context = 132"
   std::string attn_kernel; ///< "unfused", "flash", …
   std::string mlp_kind;    ///< "gelu2", "swiglu3", …
   std::string accelerator; ///< "a100-sxm-80"

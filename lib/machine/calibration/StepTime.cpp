@@ -130,7 +130,8 @@ std::variant<Candidate, std::string> candidateOf(const Profile &profile, const L
   if (machine.memories.empty() || !(machine.memories.front().bandwidth.value > 0))
     return "'" + machine.name + "' has no memory with a bandwidth";
   out.layout = layout;
-  out.layout.hostShare = profile.hostShare;
+  out.layout.hostShare = profile.replayed ? 0 : profile.hostShare;
+  out.layout.replayed = profile.replayed;
   out.blocks = profile.blocks;
   out.boundaryBytes = profile.boundaryBytes;
   out.blockParameters = profile.blockParameters;

@@ -12,7 +12,7 @@ constexpr double kHiddenOfBackward = 0.8;
 
 /// `runs`: the type in which the machine computes a product of the item.
 Parameter efficiencyOf(const ProfileItem &item, const std::string &runs) {
-  if (runs == "fp8")
+  if (runs == "fp8" || runs == "int8")
     return Parameter::Fp8Efficiency;
   if (item.work == WorkClass::Batched)
     return Parameter::AttentionEfficiency;
@@ -50,7 +50,7 @@ WorkTime collectiveTime(const ProfileItem &item, const Layout &l, const Paramete
   double n = l.tensor;
   bool whole = item.communication == "all_reduce"; // gathers and scatters are half of one
   double time = (whole ? 2 : 1) * (n - 1) / n * item.payload / link;
-  if (item.payload > kJoinedBytes) {
+  if (item.payload > kJoinedBytes || l.replayed) {
     time += p[intraNode ? Parameter::LinkLatency : Parameter::NetworkLatency] * (whole ? 1 : 0.5);
     t.host += p[Parameter::LaunchCollective] * (n - 1) * item.count;
   }
@@ -130,6 +130,8 @@ WorkTime workTime(const Work &work, const Layout &layout, double memoryBandwidth
   case WorkClass::Collective:
     break;
   }
+  if (layout.replayed)
+    t.host = 0;
   return t;
 }
 

@@ -22,10 +22,12 @@ struct Layout {
   int zero = 0;          ///< stage of ZeRO; 3: weights are gathered for every micro-batch
   bool sequence = false; ///< sequence parallel
   double parts = 1;      ///< a device of the layout is this part of a machine (2 cores of one chip)
+  bool replayed = false; ///< the host launches nothing
   double hostShare = 1;  ///< of the host's own cost of a micro-batch and a step: below 1 where its loop runs ahead
 };
 
 /// All-reduces of fewer bytes (parameters' gradients of norms under sequence parallelism) are joined into one per step.
+/// Where kernels are replayed each has its latency: inference has no gradients.
 constexpr double kJoinedBytes = 1e5;
 /// Reductions longer than this are split among compute units (weight gradients of convolutions: a small result, a long
 /// sum).

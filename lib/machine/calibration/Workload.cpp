@@ -39,6 +39,8 @@ public:
 
   Result<Workload> run() {
     settings();
+    if (!row.call.empty())
+      return inference();
     if (row.family == "llm-dense" || row.family == "llm-dense-fsdp")
       return decoder();
     return network();
@@ -66,6 +68,17 @@ private:
   std::string train(const std::string &model) const {
     return fmt::format("train row = {} on any {{\n  batch = 1\n  precision = {}\n  optimizer = {}\n}}\n", model,
                        precisionOf(row), optimizerOf(row));
+  }
+
+  /// A row of inference says in the language itself what runs.
+  Result<Workload> inference() {
+    if (row.file.empty())
+      return error(fmt::format("'{}' has a 'call' and no 'file' that declares its model", row.id));
+    out.fused = !contains(row.serving, "eager");
+    std::string precision = row.precision.empty() ? "fp16" : row.precision;
+    out.text = fmt::format("import \"{}\"\ninfer row = {} on any {{\n  batch = 1\n  precision = {}\n  {}\n}}\n",
+                           row.file, row.call, precision, row.serving);
+    return out;
   }
 
   Result<Workload> decoder() {

@@ -22,10 +22,10 @@ std::optional<Error> calibrateCosts(const WorkGraph &graph, const Machine &machi
                                machine.fitted.source, cost.time.value, ideal.value, cost.formula);
   }
   costs.alternatives.clear();
+  bool launches = parameters[calibrate::Parameter::Launch] > 0;
   costs.assumptions.push_back(fmt::format(
-      "times are those of the calibration '{}': kernels run one after the other, and wait for the host where "
-      "launching them takes longer",
-      machine.fitted.source));
+      "times are those of the calibration '{}': kernels run one after the other, and {}", machine.fitted.source,
+      launches ? "wait for the host where launching them takes longer" : "no host launches them"));
   return std::nullopt;
 }
 

@@ -166,9 +166,10 @@ struct StaticTensor {
 
 /// Region 0 runs `microbatches` times before its operations of phase Update run once: those are in region `update`.
 struct WorkGraph {
-  std::string model;              ///< "gpt2_xl"
-  std::string precision;          ///< "mixed(bf16)", "mixed(fp8)"
-  std::string optimizer;          ///< "adam"
+  std::string model;     ///< "gpt2_xl"
+  std::string precision; ///< "mixed(bf16)", "mixed(fp8)"
+  std::string optimizer; ///< "adam"; "none": inference, no more than a forward pass
+  bool isInference() const { return optimizer == "none"; }
   std::string recompute = "none"; ///< the policy: "none", "selective", "full"
   int64_t microbatch = 1;
   int64_t microbatches = 1; ///< gradient accumulation steps on this device

@@ -1,5 +1,7 @@
 #include "lib/machine/translate/FromDnn.h"
 #include "dialects/dnn/Dnn.h"
+#include "dialects/dnn/ForwardOptions.h"
+#include "dialects/dnn/Verify.h"
 #include "lib/machine/translate/SourceLocationOf.h"
 #include "mlir/IR/AffineExprVisitor.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -10,6 +12,7 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -55,7 +58,8 @@ std::string typeOf(mlir::Operation &op) {
 
 class Extractor {
 public:
-  Extractor(dnn::TrainingGraphOp graph, int64_t microbatch, int64_t microbatches) : source(graph) {
+  Extractor(dnn::TrainingGraphOp graph, int64_t microbatch, int64_t microbatches)
+      : source(graph), forward(dnn::forwardOptionsOf(graph).value_or(dnn::ForwardOptions{})) {
     out.microbatch = microbatch;
     out.microbatches = microbatches;
   }
@@ -77,6 +81,12 @@ private:
   void gradientBuffers(mlir::Operation &op, Operation &into);
   void communication(mlir::Operation &op, Operation &into);
   void staticTensors();
+  void forwardTensors();
+  void expertsInUse(dnn::MoeExpertsOp op, Operation &into);
+  void cache(dnn::CachedOp op, const std::string &name);
+  std::optional<int64_t> storedBits(mlir::Value value, bool isProduct) const;
+  std::optional<int64_t> savedBytes(mlir::Operation *op, bool isProduct, bool written) const;
+  std::string typeIn(mlir::Operation &op, bool isProduct) const;
   std::string unique(mlir::Operation &op);
   /// What a batch is to an operation: once per step, the samples of all micro-batches.
   std::optional<int64_t> samplesOf(mlir::Operation *op) const {
@@ -89,6 +99,7 @@ private:
   }
 
   dnn::TrainingGraphOp source;
+  dnn::ForwardOptions forward;
   WorkGraph out;
   DenseMap<mlir::Value, ValueId> ids;
   llvm::StringMap<unsigned> names;
@@ -100,14 +111,18 @@ ValueId Extractor::define(mlir::Value value, RegionId region, Category category)
   v.region = region;
   v.category = category;
   if (auto bytes = bytesOf(value.getType(), out.microbatch))
-    v.bytes = *bytes;
+    v.bytes = storedBits(value, false) ? (*storedBits(value, false) + 7) / 8 : *bytes;
   else if (value.getDefiningOp())
     fail(*value.getDefiningOp(), "has a result whose size");
   // Of what comes round a ring, the piece that is attended to and the next one are there.
   if (auto gather = value.getDefiningOp<dnn::AllGatherOp>(); gather && gather->hasAttr(dnn::DnnDialect::kRingAttr))
     v.bytes = v.bytes / gather.getDevices() * 2;
-  if (auto stash = dyn_cast<dnn::StashType>(value.getType()))
+  if (auto stash = dyn_cast<dnn::StashType>(value.getType())) {
     v.slices = stash.getCount();
+    mlir::Type element = getElementTypeOrSelf(stash.getElement());
+    if (int64_t own = 8 * elementBytes(element); forward.valueBits > 0 && isa<FloatType>(element))
+      v.bytes = v.bytes / own * std::min(forward.valueBits, own);
+  }
   ValueId id = out.values.size();
   out.values.push_back(std::move(v));
   ids[value] = id;
@@ -115,6 +130,56 @@ ValueId Extractor::define(mlir::Value value, RegionId region, Category category)
 }
 
 ValueId Extractor::idOf(mlir::Value value) { return ids.lookup(value); }
+
+// ---- Numbers that inference stores in fewer bits than the graph has
+
+/// Whether a value is read from a parameter, or a view of such a read.
+static dnn::ReadOp weightOf(mlir::Value value) {
+  while (auto view = value.getDefiningOp<dnn::ReshapeOp>())
+    value = view.getX();
+  return value.getDefiningOp<dnn::ReadOp>();
+}
+
+/// Bits of all elements of an operand or result with the scales of groups; nothing if they are those of its type.
+std::optional<int64_t> Extractor::storedBits(mlir::Value value, bool isProduct) const {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !isa<FloatType>(type.getElementType()))
+    return std::nullopt;
+  int64_t own = 8 * elementBytes(type.getElementType());
+  bool isWeight = forward.weightBits > 0 && isProduct && type.getRank() >= 2 && weightOf(value);
+  int64_t bits = isWeight ? forward.weightBits : forward.valueBits;
+  if (forward.cacheBits > 0 && value.getDefiningOp<dnn::CachedOp>())
+    bits = forward.cacheBits;
+  if (bits == 0 || bits >= own)
+    return std::nullopt;
+  constexpr int64_t kScale = 16;
+  auto elements = volume(type.getShape(), out.microbatch);
+  auto all = checkedMultiply(elements, bits);
+  int64_t group = forward.groupSize > 0 ? forward.groupSize : type.getShape().back();
+  if (isWeight && all && group > 0)
+    all = checkedAdd(all, (*elements + group - 1) / group * kScale);
+  return all;
+}
+
+/// What an operation moves less than the types of its operands, or of its results, say.
+std::optional<int64_t> Extractor::savedBytes(mlir::Operation *op, bool isProduct, bool written) const {
+  std::optional<int64_t> saved = 0;
+  auto add = [&](mlir::Value value) {
+    if (auto bits = storedBits(value, isProduct))
+      if (auto bytes = bytesOf(value.getType(), out.microbatch))
+        saved = checkedAdd(saved, *bytes - (*bits + 7) / 8);
+  };
+  if (written)
+    llvm::for_each(op->getResults(), add);
+  else
+    llvm::for_each(op->getOperands(), add);
+  return saved;
+}
+
+/// The arithmetic of products is that of integers where all numbers are integers of 8 bits.
+std::string Extractor::typeIn(mlir::Operation &op, bool isProduct) const {
+  return isProduct && forward.valueBits == 8 ? "int8" : typeOf(op);
+}
 
 /// Names come from the model's source; what passes add without a name gets its kind and a number.
 std::string Extractor::unique(mlir::Operation &op) {
@@ -145,13 +210,43 @@ void Extractor::work(WorkOpInterface op, Operation &into) {
   if (into.core == CoreKind::None)
     return;
   into.flops = *flops;
-  into.bytesRead = *read;
-  into.bytesWritten = *written;
+  into.bytesRead = std::max<int64_t>(0, *read - savedBytes(op, op.isContraction(), false).value_or(0));
+  into.bytesWritten = std::max<int64_t>(0, *written - savedBytes(op, op.isContraction(), true).value_or(0));
+  if (auto experts = dyn_cast<dnn::MoeExpertsOp>(op.getOperation()); experts && source.isInference())
+    expertsInUse(experts, into);
   into.givenSeconds = op.getGivenSeconds(out.microbatch);
   into.contraction = op.isContraction();
   into.domain = loops(op);
   if (into.core != CoreKind::Network)
     into.tensors = tensors(op);
+}
+
+/// Few tokens need few experts: T tokens, each of which k of E experts compute, need E (1 - (1 - k/E)^T) of them in the
+/// mean if they choose without preference, and k rows each.
+void Extractor::expertsInUse(dnn::MoeExpertsOp op, Operation &into) {
+  mlir::Operation *before = op.getSlots().getDefiningOp(); // parts of slots may have come from other devices
+  while (before && !isa<dnn::MoeDispatchOp>(before) && before->getNumOperands() == 1)
+    before = before->getOperand(0).getDefiningOp();
+  auto dispatch = dyn_cast_or_null<dnn::MoeDispatchOp>(before);
+  auto slots = volume(op.getSlots().getType().getShape().drop_back(), out.microbatch);
+  auto tokens = dispatch ? volume(dispatch.getX().getType().getShape().drop_back(), out.microbatch) : std::nullopt;
+  auto rows = dispatch ? checkedMultiply(tokens, dispatch.getTopK()) : std::nullopt;
+  auto weights = bytesOf(op.getW1().getType(), 1);
+  // Of divided experts each device has its share of the rows.
+  if (slots && dispatch)
+    slots = checkedMultiply(slots, dispatch.getGate().getType().getDimSize(0) / op.getW1().getType().getDimSize(0));
+  if (!slots || !rows || !weights || *rows >= *slots)
+    return;
+  double experts = static_cast<double>(dispatch.getGate().getType().getDimSize(0));
+  double used = 1 - std::pow(1 - static_cast<double>(dispatch.getTopK()) / experts, static_cast<double>(*tokens));
+  double all = (op.getW3() ? 3.0 : 2.0) * static_cast<double>(*weights);
+  if (auto bits = storedBits(op.getW1(), true))
+    all *= static_cast<double>(*bits) / (8 * static_cast<double>(*weights));
+  double rowShare = static_cast<double>(*rows) / static_cast<double>(*slots);
+  double values = static_cast<double>(into.bytesRead) - all;
+  into.flops = static_cast<int64_t>(static_cast<double>(into.flops) * rowShare);
+  into.bytesRead = static_cast<int64_t>(std::max(values, 0.0) * rowShare + all * used);
+  into.bytesWritten = static_cast<int64_t>(static_cast<double>(into.bytesWritten) * rowShare);
 }
 
 /// One affine position: strides of the iterators in it. A fixed position, or one that depends on
@@ -183,6 +278,11 @@ std::vector<LoopTensor> Extractor::tensors(WorkOpInterface op) {
     mlir::Value value =
         tensor.written ? mlir::Value(op->getResult(index - operands)) : mlir::Value(op->getOperand(index));
     tensor.elementBits = 8 * elementBytes(getElementTypeOrSelf(value.getType()));
+    if (storedBits(value, op.isContraction()))
+      tensor.elementBits = static_cast<decltype(tensor.elementBits)>(
+          weightOf(value) && forward.weightBits > 0 && op.isContraction() ? forward.weightBits
+          : forward.cacheBits > 0 && value.getDefiningOp<dnn::CachedOp>() ? forward.cacheBits
+                                                                          : forward.valueBits);
     for (AffineExpr position : map.getResults())
       tensor.dimensions.push_back(termsOf(position, w.domain.size()));
     auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -221,14 +321,14 @@ void Extractor::parts(dnn::FusedOp op, Operation &into) {
     part.name = dnn::nameOf(body).str();
     part.kind = kindOf(body);
     part.core = body.getCoreKind() == WorkCore::Tensor ? CoreKind::Tensor : CoreKind::Vector;
-    part.type = typeOf(*body.getOperation());
+    part.type = typeIn(*body.getOperation(), body.isContraction());
     part.flops = body.getFlops(out.microbatch).value_or(0); // their sum was checked
     part.contraction = body.isContraction();
     part.domain = loops(body);
     part.tensors = tensors(body);
     into.parts.push_back(std::move(part));
   }
-  into.type = typeOf(*op.getMain().getOperation());
+  into.type = typeIn(*op.getMain().getOperation(), op.getMain().isContraction());
 }
 
 /// What a collective moves: the whole tensor.
@@ -321,7 +421,7 @@ void Extractor::parts(mlir::Operation *op, llvm::ArrayRef<dnn::AttentionPart> li
     part.name = (dnn::nameOf(op) + "." + one.name).str();
     part.kind = one.name.str();
     part.core = one.core == WorkCore::Tensor ? CoreKind::Tensor : CoreKind::Vector;
-    part.type = typeOf(*op);
+    part.type = typeIn(*op, one.contraction);
     part.flops = checkedMultiply(volume(one.domain, out.microbatch), one.flopsPerPoint).value_or(0);
     part.contraction = one.contraction;
     for (int64_t extent : one.domain)
@@ -352,7 +452,7 @@ static Category categoryOf(mlir::Value result) {
 }
 
 void Extractor::operation(mlir::Operation &op, RegionId region) {
-  if (isa<dnn::GradientOp, dnn::YieldOp>(op))
+  if (isa<dnn::GradientOp, dnn::YieldOp, dnn::OutputOp>(op))
     return;
   if (auto read = dyn_cast<dnn::ReadOp>(op)) {
     out.values[define(read.getResult(), region, Category::Weights)].bytes = 0; // resident
@@ -374,7 +474,8 @@ void Extractor::operation(mlir::Operation &op, RegionId region) {
       described.operands.push_back(idOf(operand));
   for (mlir::Value result : op.getResults())
     described.results.push_back(define(result, region, categoryOf(result)));
-  described.type = typeOf(op);
+  auto product = dyn_cast<WorkOpInterface>(op);
+  described.type = typeIn(op, product && product.isContraction());
   if (auto update = dyn_cast<dnn::UpdateOp>(op))
     described.type = update.getPrecision().getMixed() ? "fp32" : arithmetic(update.getTensorType());
   if (auto worker = dyn_cast<WorkOpInterface>(op)) {
@@ -392,6 +493,8 @@ void Extractor::operation(mlir::Operation &op, RegionId region) {
   if (described.core == CoreKind::None && !described.operands.empty() && !isa<dnn::RepeatOp>(op))
     for (ValueId view : described.results)
       out.values[view].alias = described.operands[0];
+  if (auto cached = dyn_cast<dnn::CachedOp>(op))
+    cache(cached, described.name);
   out.operations[id] = std::move(described);
   if (auto loop = dyn_cast<dnn::RepeatOp>(op))
     repeat(loop, id, region);
@@ -402,7 +505,44 @@ void Extractor::block(Block &block, RegionId region) {
     operation(op, region);
 }
 
+/// The result is the cache of all samples and all iterations, which is there all the time.
+void Extractor::cache(dnn::CachedOp op, const std::string &name) {
+  auto bytes = storedBits(op.getY(), false);
+  auto all = bytes ? (*bytes + 7) / 8 : bytesOf(op.getY().getType(), out.microbatch);
+  all = checkedMultiply(checkedMultiply(all, out.microbatches), dnn::repetitions(op).value_or(INT64_MAX));
+  if (!all)
+    return fail(*op.getOperation(), "holds keys and values whose size");
+  out.values[idOf(op.getY())].bytes = 0;
+  out.staticTensors.push_back({name, Category::Activations, *all});
+}
+
+/// Of inference: weights, in as many bits as their products read.
+void Extractor::forwardTensors() {
+  llvm::StringMap<int64_t> bits; // of those that products read, with the scales
+  source.walk([&](WorkOpInterface op) {
+    for (mlir::Value operand : op->getOperands())
+      if (dnn::ReadOp read = weightOf(operand)) {
+        auto stored = storedBits(operand, op.isContraction());
+        int64_t own = 8 * bytesOf(operand.getType(), out.microbatch).value_or(0);
+        int64_t &known = bits[read.getParameter()];
+        known = std::max(known, stored.value_or(own));
+      }
+  });
+  for (dnn::ParameterOp parameter : source.getParameters()) {
+    auto whole = bytesOf(parameter.getTensorType(), out.microbatch);
+    auto read = bits.find(parameter.getSymName());
+    auto one = read == bits.end() ? whole : std::optional((read->second + 7) / 8);
+    auto all = checkedMultiply(one, parameter.getCopies());
+    if (!all)
+      return fail(*parameter.getOperation(), "needs memory that");
+    out.staticTensors.push_back({parameter.getSymName().str(), Category::Weights, *all});
+    out.parameters += parameter.getElements();
+  }
+}
+
 void Extractor::staticTensors() {
+  if (source.isInference())
+    return forwardTensors();
   llvm::StringMap<dnn::UpdateOp> updates;
   for (dnn::UpdateOp update : source.getOptimizerStep().getUpdates())
     updates[update.getParameter()] = update;

@@ -36,13 +36,16 @@ std::string valueText(const PlacementProblem &problem, double value) {
   return formatSi(value * formula.scale, formula.unit);
 }
 
-/// "weights 6.1 GiB, gradients …".
-std::string memoryParts(const GroupFigures &group) {
+/// "weights 6.1 GiB, gradients …". What inference keeps of earlier tokens is where a training keeps its states.
+std::string memoryParts(const GroupFigures &group, bool infers) {
   std::string text;
-  for (size_t i = 0; i < kStageMemories; ++i)
+  for (size_t i = 0; i < kStageMemories; ++i) {
+    auto part = static_cast<StageMemory>(i);
+    bool cache = infers && part == StageMemory::States;
     if (group.memory[i] > 0)
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", words(name(static_cast<StageMemory>(i))),
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", cache ? "keys and values" : words(name(part)),
                           formatBytes(group.memory[i]));
+  }
   return text;
 }
 
@@ -126,7 +129,8 @@ void planLines(const PlacementPlan &plan, const PlacementFigures &figures, const
             fmt::format("{}, {} of the devices' time is bubble", scheduleText(placement), percent(figures.bubble)));
   if (std::string recompute = recomputeText(plan); !recompute.empty())
     lines.add("recompute", recompute);
-  lines.add("step time", inked(style, Ink::Bold, formatSi(figures.seconds, "s")) + stepTimeNote(plan.estimate));
+  lines.add(plan.optimizer == "none" ? "latency" : "step time",
+            inked(style, Ink::Bold, formatSi(figures.seconds, "s")) + stepTimeNote(plan.estimate));
   std::string rate = formatSi(figures.throughput, "samples/s");
   if (options.sequence)
     rate += ", " + formatSi(figures.throughput * (*options.sequence), "tokens/s");
@@ -158,7 +162,7 @@ void memoryLines(const PlacementPlan &plan, const PlacementFigures &figures, con
   lines.add("memory", fmt::format("{} {} of {} ({}) in stage {}", full > 1 ? inked(style, Ink::Red, bar) : bar,
                                   formatBytes(maxMemoryGroup.peak()), formatBytes(maxMemoryGroup.capacity),
                                   percent(full), figures.maxMemoryGroup));
-  lines.add("", memoryParts(maxMemoryGroup));
+  lines.add("", memoryParts(maxMemoryGroup, plan.optimizer == "none"));
   if (plan.deviceMemory)
     lines.add("on device", deviceMemoryText(plan, maxMemoryGroup));
   if (auto max = std::max_element(metrics.host.begin(), metrics.host.end()); max != metrics.host.end() && *max > 0)
@@ -226,8 +230,10 @@ std::string placementSummary(const PlacementPlan &plan, const SummaryOptions &op
   SummaryLines lines(style);
   std::string state = plan.result.plan ? "" : "  " + inked(style, Ink::Red, name(statusOf(plan)));
   lines.text = inked(style, Ink::Bold, plan.model + " on " + plan.cluster) + state + "\n";
-  lines.add("training",
-            fmt::format("{}, {}, {} parameters", plan.precision, plan.optimizer, formatSi(plan.parameters, "")));
+  bool infers = plan.optimizer == "none";
+  std::string updates = infers ? "" : ", " + plan.optimizer;
+  lines.add(infers ? "inference" : "training",
+            fmt::format("{}{}, {} parameters", plan.precision, updates, formatSi(plan.parameters, "")));
   if (plan.result.plan) {
     const PlacementFigures figures = figuresOf(plan);
     lines.add("devices", devicesText(plan.problem, figures));

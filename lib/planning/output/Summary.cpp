@@ -42,6 +42,14 @@ std::string powerText(Watts power, const Machine &machine) {
   return text;
 }
 
+/// Of keys and values that decoding reads.
+int64_t cacheBytes(const WorkGraph &graph) {
+  int64_t bytes = 0;
+  for (const StaticTensor &tensor : graph.staticTensors)
+    bytes += tensor.category == Category::Activations ? tensor.bytes : 0;
+  return bytes;
+}
+
 } // namespace
 
 std::string stepTimeNote(const std::optional<StepEstimate> &estimate) {
@@ -64,13 +72,19 @@ std::string compileSummary(const Plan &plan, const SummaryOptions &options, cons
   SummaryLines lines(style);
   std::string state = plan.feasible ? "" : "  " + inked(style, Ink::Red, name(statusOf(plan)));
   lines.text = inked(style, Ink::Bold, g.model + " on " + plan.machine.name) + state + "\n";
-  lines.add("training", fmt::format("{}, {}, {} parameters", g.precision, g.optimizer, formatSi(g.parameters, "")));
-  lines.add("batch",
-            fmt::format("{} = {} {} {} micro-batches", plan.batch, g.microbatch, times(style), g.microbatches));
+  bool infers = g.isInference();
+  if (infers)
+    lines.add("inference", fmt::format("{}, {} parameters", g.precision, formatSi(g.parameters, "")));
+  else
+    lines.add("training", fmt::format("{}, {}, {} parameters", g.precision, g.optimizer, formatSi(g.parameters, "")));
+  lines.add("batch", infers && g.microbatches == 1 ? std::to_string(plan.batch)
+                                                   : fmt::format("{} = {} {} {} micro-batches", plan.batch,
+                                                                 g.microbatch, times(style), g.microbatches));
   if (g.recompute != "none")
     lines.add("recompute", g.recompute);
-  lines.add("step time", inked(style, Ink::Bold, formatSi(m.step.value, "s")) + stepTimeNote(plan.estimate));
-  std::string rate = formatSi(m.throughput, "samples/s");
+  lines.add(infers ? "latency" : "step time",
+            inked(style, Ink::Bold, formatSi(m.step.value, "s")) + stepTimeNote(plan.estimate));
+  std::string rate = formatSi(m.throughput, cacheBytes(g) > 0 ? "tokens/s" : "samples/s");
   if (options.sequence)
     rate += ", " + formatSi(m.throughput * (*options.sequence), "tokens/s");
   lines.add("throughput", rate);
@@ -83,10 +97,12 @@ std::string compileSummary(const Plan &plan, const SummaryOptions &options, cons
     memory = fmt::format("{} {} of {} ({})", full > 1 ? inked(style, Ink::Red, bar) : bar, memory,
                          formatBytes(m.capacity), percent(full));
   }
+  if (int64_t cache = cacheBytes(g))
+    memory += fmt::format(", {} of them keys and values", formatBytes(cache));
   lines.add("memory", memory);
   if (m.energy.value > 0)
     lines.add("energy",
-              formatSi(m.energy.value, "J") + " per step" +
+              formatSi(m.energy.value, "J") + (infers ? " per batch" : " per step") +
                   (m.step.value > 0 ? ", " + powerText(m.energy / m.step, plan.machine) + " on average" : ""));
   addRunLines(plan.run, plan.assumptions, lines);
   addDie(plan.machine, lines);

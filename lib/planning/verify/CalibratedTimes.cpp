@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <string_view>
 #include <tuple>
 
 namespace accord {
@@ -30,6 +31,9 @@ constexpr std::array kParameterNames = {"product_efficiency",
                                         "update_passes",
                                         "host_overhead_per_microbatch",
                                         "host_overhead_per_step"};
+/// Those of them that are zero where no host launches kernels.
+constexpr std::array<std::string_view, 3> kHostNames = {"launch", "host_overhead_per_microbatch",
+                                                        "host_overhead_per_step"};
 /// A collective of more bytes has a latency.
 constexpr double kJoined = 1e5;
 /// Devices of a server; bytes per second of one device to those of its server, and to others.
@@ -230,7 +234,10 @@ private:
     bool complete = true;
     for (const char *name : kParameterNames) {
       auto found = parameters_.find(name);
-      bool good = found != parameters_.end() && found->second > 0 && std::isfinite(found->second);
+      // An engine of inference replays its kernels without the host.
+      bool none = graph_.isInference() && std::ranges::find(kHostNames, std::string_view(name)) != kHostNames.end();
+      bool good = found != parameters_.end() && std::isfinite(found->second) &&
+                  (found->second > 0 || (none && found->second == 0));
       complete = complete && good;
       if (!good)
         p_.find(Code::WrongCost, machine_.location, "the calibration '{}' states no '{}' above zero",
@@ -265,7 +272,7 @@ private:
     if (!(rate > 0))
       return std::nullopt;
     bool many = work.sort != Sort::Product;
-    const char *efficiency = runs == "fp8"                            ? "fp8_efficiency"
+    const char *efficiency = runs == "fp8" || runs == "int8"          ? "fp8_efficiency"
                              : many                                   ? "attention_efficiency"
                              : op.type == "fp32" || op.type == "fp64" ? "fp32_efficiency"
                              : op.type == "tf32"                      ? "tf32_efficiency"
@@ -300,7 +307,8 @@ private:
     double payload =
         static_cast<double>(op.communication ? op.communication->payload : std::max(op.bytesRead, op.bytesWritten));
     bool whole = (op.communication ? op.communication->kind : op.kind) == "all_reduce";
-    return payload > kJoined ? of("link_latency") * (whole ? 1 : 0.5) : 0;
+    bool joined = payload <= kJoined && !(graph_.isInference() && of("launch") == 0);
+    return !joined ? of("link_latency") * (whole ? 1 : 0.5) : 0;
   }
 
   std::optional<double> deviceTime(const Operation &op, const Work &work) const {

@@ -10,7 +10,7 @@ function header() {
   byId("title").textContent = `${data.model} on ${data.cluster}`;
   byId("status").textContent = data.status;
   byId("status").classList.toggle("bad", !data.feasible);
-  const job = [data.precision, data.optimizer, si(data.parameters, " parameters"), `${si(data.flops, "FLOP")} per step`, `batch ${data.batch}`, `job ${data.job}`];
+  const job = [data.precision, data.optimizer === "none" ? "inference" : data.optimizer, si(data.parameters, " parameters"), `${si(data.flops, "FLOP")} per step`, `batch ${data.batch}`, `job ${data.job}`];
   if (!data.feasible) { byId("subtitle").textContent = job.join("  ·  "); return; }
   byId("degrees").textContent = `${data.degrees}  ·  ${scheduleNames[data.schedule]}  ·  ` +
     (data.uniformConfig ? `${data.microbatch} sample${data.microbatch > 1 ? "s" : ""} × ${data.microbatches} micro-batches × ${data.groups[0].data / data.groups[0].context} replicas` : `${data.microbatches} micro-batches`);
@@ -24,7 +24,7 @@ function header() {
   const full = h.capacity ? h.memory / h.capacity : 0, all = data.deviceTypes.reduce((s, k) => s + k.devices, 0);
   const costs = [h.energy > 0 ? `${si(h.energy, "J")} per step` : "", h.price > 0 ? `price ${trim(h.price, 4)}` : ""].filter(t => t).join(", ");
   byId("headline").append(
-    tile("Step time", ...split(seconds(h.step)), [h.range, costs].filter(Boolean).join("; ") || "one step of training"),
+    tile(data.optimizer === "none" ? "Latency" : "Step time", ...split(seconds(h.step)), [h.range, costs].filter(Boolean).join("; ") || (data.optimizer === "none" ? "one forward pass" : "one step of training")),
     tile("Throughput", digits4(h.throughput), "samples/s", h.tokens ? si(h.tokens, " tokens/s") : `${trim(h.throughput / h.devices, 3)} samples/s for each device`),
     h.mfu > 0 ? tile("MFU", trim(h.mfu * 100, 3), "%", `bubbles take ${percent(h.bubble)}`, h.mfu) : tile("Bubbles", trim(h.bubble * 100, 3), "%", "of the devices' time", h.bubble),
     tile("Devices", String(h.devices), `of ${all}`, data.deviceTypes.map(k => k.name).join(", "), h.devices / all),

@@ -27,7 +27,7 @@ function header() {
   byId("title").textContent = `${data.model} on ${data.machine}`;
   byId("status").textContent = data.status;
   byId("status").classList.toggle("bad", !data.feasible);
-  byId("subtitle").textContent = [data.precision, data.optimizer, `batch ${h.batch} = ${data.microbatch} × ${data.microbatches} micro-batches`,
+  byId("subtitle").textContent = [data.precision, data.optimizer === "none" ? "inference" : data.optimizer, `batch ${h.batch} = ${data.microbatch} × ${data.microbatches} micro-batches`,
     si(h.parameters, " parameters"), `${si(h.flops, "FLOP")} per step`, `job ${data.job}`].join("  ·  ");
   const tile = (label, value, unit, note, share, color) => el("div", { class: "tile" }, el("div", { class: "label" }, label),
     el("div", { class: "value" }, value, el("span", { class: "unit" }, unit)),
@@ -38,7 +38,7 @@ function header() {
   const full = h.capacity ? h.memory / h.capacity : 0, [what, part, path] = bottleneck();
   byId("headline").classList.add("six");
   byId("headline").append(
-    tile("Step time", ...split(seconds(h.step)), h.range || (h.energy > 0 ? `${si(h.energy, "J")} per step` : "one step of training")),
+    tile(data.optimizer === "none" ? "Latency" : "Step time", ...split(seconds(h.step)), h.range || (h.energy > 0 ? `${si(h.energy, "J")} per step` : data.optimizer === "none" ? "one forward pass" : "one step of training")),
     tile("Throughput", digits4(h.throughput), "samples/s", h.tokens ? si(h.tokens, " tokens/s") : "at full speed"),
     ...(what ? [tile("Bottleneck", ...(what.includes(" ") ? split(what) : [what, ""]), `${percent(part / path)} of the longest path`, part / path)] : []),
     tile("MFU", trim(h.mfu * 100, 3), "%", `of ${si(h.peak, "FLOP/s")} ${h.peakType}`, h.mfu),
