@@ -25,11 +25,15 @@ void describeDelivery(JsonFields &f, VoteDelivery &delivery) {
       .field("devices", delivery.device, kIndex)
       .about("by device: probability that none of its votes arrives in time")
       .field("undelivered", delivery.undelivered, describeNumber)
+      .about("by device: the same, at least; where it is missing, the other is exact")
+      .maybe("min_undelivered", delivery.minUndelivered, describeNumber)
       .about("by member: probability that its vote is wrong on its way")
       .field("corrupted", delivery.corrupted, describeNumber)
       .field("weights", delivery.weights, IntegerRange{1, 1 << 20})
       .about("weight of votes without which there is no answer")
-      .field("quorum", delivery.quorum, IntegerRange{.min = 1});
+      .field("quorum", delivery.quorum, IntegerRange{.min = 1})
+      .about("the claim is that votes do not decide, not that an answer is wrong")
+      .maybe("undecided", delivery.isUndecided);
 }
 
 void describeStatistics(JsonVisitor &v, ErrorStatistics &statistics) {

@@ -32,54 +32,88 @@ uint64_t choose(uint64_t n, uint64_t k) {
 }
 Rational rational(uint64_t value) { return Rational(value); }
 
-/// Shares of what may become of votes: an answer that is wrong, or none.
+/// Shares of what may become of votes: an answer that is wrong, none, or votes that do not decide.
 struct Outcome {
-  Rational wrong, none;
+  Rational wrong, none, undecided;
 };
 
-/// By member how likely its vote is wrong when it arrives. Each device doubles the ways in which votes may arrive; ways
-/// with as much weight in all and as much of it wrong are one.
-Outcome outcomeOf(const VoteDelivery &delivery, const std::vector<Rational> &wrong) {
-  struct Way {
-    int64_t all = 0, wrong = 0;
-    auto operator<=>(const Way &) const = default;
-  };
-  std::map<Way, Rational> ways;
+/// Ways in which votes may arrive: ways with as much weight in all, as much of it wrong and as much of it right are one.
+/// What is neither is of a device of which only limits are known: its right votes help nobody but the quorum.
+struct Way {
+  int64_t all = 0, wrong = 0, right = 0;
+  auto operator<=>(const Way &) const = default;
+};
+using Ways = std::map<Way, Rational>;
+
+/// The ways of the votes of one device by itself, each with a share of `share`.
+void addVotes(const VoteDelivery &delivery, const std::vector<Rational> &wrong, unsigned device, const Rational &share,
+              bool certain, Ways &into) {
+  Ways votes;
+  votes[{}] = share;
+  for (unsigned member = 0; member < wrong.size(); ++member) {
+    if (delivery.device[member] != device)
+      continue;
+    Ways more;
+    for (const auto &[way, part] : votes)
+      for (bool isWrong : {false, true}) {
+        Rational each = part * (isWrong ? wrong[member] : Rational(1) - wrong[member]);
+        int64_t weight = delivery.weights[member];
+        Way next{way.all + weight, way.wrong + (isWrong ? weight : 0), way.right + (!isWrong && certain ? weight : 0)};
+        if (each.sign())
+          more[next] = more[next] + each;
+      }
+    votes = std::move(more);
+  }
+  for (const auto &[way, part] : votes)
+    into[way] = into[way] + part;
+}
+
+/// By member how likely its vote is wrong when it arrives. The ways of all devices, one after the other; without `doubt`
+/// every device is as late as it may be.
+Ways waysOf(const VoteDelivery &delivery, const std::vector<Rational> &wrong, bool doubt) {
+  Ways ways;
   ways[{}] = 1;
   for (unsigned device = 0; device < delivery.undelivered.size(); ++device) {
-    std::map<Way, Rational> votes;
-    votes[{}] = Rational(1) - delivery.undelivered[device];
-    for (unsigned member = 0; member < wrong.size(); ++member) {
-      if (delivery.device[member] != device)
-        continue;
-      std::map<Way, Rational> more;
-      for (const auto &[way, share] : votes)
-        for (bool isWrong : {false, true}) {
-          Rational part = share * (isWrong ? wrong[member] : Rational(1) - wrong[member]);
-          Way next{way.all + delivery.weights[member], way.wrong + (isWrong ? delivery.weights[member] : 0)};
-          if (part.sign())
-            more[next] = more[next] + part;
-        }
-      votes = std::move(more);
-    }
-    votes[{}] = votes[{}] + delivery.undelivered[device];
-    std::map<Way, Rational> next;
+    const Rational &max = delivery.undelivered[device];
+    Rational min = doubt && !delivery.minUndelivered.empty() ? delivery.minUndelivered[device] : max;
+    Ways votes;
+    votes[{}] = min;
+    addVotes(delivery, wrong, device, Rational(1) - max, true, votes);
+    if (min < max)
+      addVotes(delivery, wrong, device, max - min, false, votes);
+    Ways next;
     for (const auto &[a, share] : ways)
       for (const auto &[b, other] : votes)
         if (other.sign()) {
-          Way sum{a.all + b.all, a.wrong + b.wrong};
+          Way sum{a.all + b.all, a.wrong + b.wrong, a.right + b.right};
           next[sum] = next[sum] + share * other;
         }
     ways = std::move(next);
   }
+  return ways;
+}
+
+Outcome outcomeOf(const VoteDelivery &delivery, const std::vector<Rational> &wrong) {
+  int64_t weight = 0;
+  for (int64_t one : delivery.weights)
+    weight += one;
   Outcome outcome;
-  for (const auto &[way, share] : ways) {
+  for (const auto &[way, share] : waysOf(delivery, wrong, false)) {
     if (way.all < delivery.quorum)
       outcome.none = outcome.none + share;
-    else if (2 * way.wrong >= way.all)
-      outcome.wrong = outcome.wrong + share;
+    if (way.all < weight && (way.all < delivery.quorum || 2 * way.right <= weight))
+      outcome.undecided = outcome.undecided + share;
   }
+  for (const auto &[way, share] : waysOf(delivery, wrong, true))
+    // As many right votes of doubtful devices have come as the quorum lacks of the others.
+    if (int64_t lacks = std::max<int64_t>(0, delivery.quorum - way.right - way.wrong);
+        way.all >= delivery.quorum && way.right + lacks <= way.wrong)
+      outcome.wrong = outcome.wrong + share;
   return outcome;
+}
+Rational claimOf(const VoteDelivery &delivery, const std::vector<Rational> &wrong) {
+  Outcome outcome = outcomeOf(delivery, wrong);
+  return delivery.isUndecided ? outcome.undecided : outcome.wrong;
 }
 
 class VoteChecker {
@@ -148,6 +182,12 @@ private:
         std::ranges::all_of(delivery.corrupted, isProbability) && delivery.quorum >= 1 &&
         std::ranges::all_of(delivery.device, [&](unsigned device) { return device < delivery.undelivered.size(); }) &&
         std::ranges::all_of(delivery.weights, [](int64_t weight) { return weight > 0 && weight <= int64_t{kMax}; });
+    if (!delivery.minUndelivered.empty()) {
+      good = good && delivery.minUndelivered.size() == delivery.undelivered.size();
+      for (size_t device = 0; good && device < delivery.undelivered.size(); ++device)
+        good = isProbability(delivery.minUndelivered[device]) &&
+               delivery.minUndelivered[device] <= delivery.undelivered[device];
+    }
     return good || find(Code::BadPlan, "a delivery that is none of {} votes", members);
   }
 
@@ -162,7 +202,9 @@ private:
           delivery.corrupted[member] == delivery.corrupted[first] &&
           (delivery.device[member] == delivery.device[first] ||
            (onDevice(member) == 1 && onDevice(first) == 1 &&
-            delivery.undelivered[delivery.device[member]] == delivery.undelivered[delivery.device[first]]));
+            delivery.undelivered[delivery.device[member]] == delivery.undelivered[delivery.device[first]] &&
+            (delivery.minUndelivered.empty() ||
+             delivery.minUndelivered[delivery.device[member]] == delivery.minUndelivered[delivery.device[first]])));
       if (!isLikeFirst)
         return find(Code::BadPlan, "members {} and {} are in a group, but their votes do not arrive alike", first,
                     member);
@@ -279,7 +321,7 @@ private:
       for (size_t g = 0; g < counts.size(); ++g)
         for (unsigned k = 0; k < counts[g]; ++k)
           wrong[certificate.groups[g][k]] = 1;
-      return outcomeOf(*certificate.delivery, wrong).wrong;
+      return claimOf(*certificate.delivery, wrong);
     }
     size_t wrong = 0;
     for (unsigned count : counts)
@@ -365,7 +407,8 @@ private:
       if (term.value.sign() < 0)
         find(Code::BoundNotProved, "a probability of {}", term.value.print());
     }
-    if (sum != Rational(1) || wrong != certificate.value)
+    // Of answers the bound is of shares that may be rounded up.
+    if (sum != Rational(1) || (certificate.delivery ? wrong > certificate.value : wrong != certificate.value))
       find(Code::BoundNotProved, "the distribution's sum is {}, and its vote is wrong with {}, not {}", sum.print(),
            wrong.print(), certificate.value.print());
     std::vector<size_t> groupOf(members);
@@ -388,7 +431,9 @@ private:
         find(Code::BoundNotProved, "in the distribution members {} are wrong with {}, not {}{}", name(set), all.print(),
              rate.exact ? "" : "at most ", rate.rate.print());
     }
-    out.tight = out.holds();
+    out.tight = out.holds() && wrong == certificate.value;
+    if (out.holds())
+      out.attained = wrong;
     if (out.tight)
       checked("a distribution of {} patterns has these rates and this error: the bound is tight",
               certificate.attained.size());
@@ -404,7 +449,7 @@ private:
       for (unsigned i = 0; i < members; ++i)
         wrong.push_back(Rational(1) -
                         (Rational(1) - rateOf({i}).rate) * (Rational(1) - certificate.delivery->corrupted[i]));
-      independent(outcomeOf(*certificate.delivery, wrong).wrong);
+      independent(claimOf(*certificate.delivery, wrong));
       return;
     }
     // By number of errors still needed: probability that the members from i on make them.
@@ -435,7 +480,7 @@ private:
       for (unsigned i = 0; i < members; ++i)
         if (pattern >> i & 1)
           wrong[i] = 1;
-      samples.push_back({outcomeOf(*certificate.delivery, wrong).wrong, count});
+      samples.push_back({claimOf(*certificate.delivery, wrong), count});
       all += count;
     }
     std::ranges::sort(samples);

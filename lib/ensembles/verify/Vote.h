@@ -8,6 +8,7 @@ namespace accord {
 
 struct VoteProof : Verification {
   bool tight = false; ///< a distribution with these rates attains the bound
+  std::optional<Rational> attained; ///< what a distribution with these rates attains, where one is stated
 };
 
 /// Limits by the binomial tail, multipliers on every pattern of wrong members, independence and
@@ -15,7 +16,8 @@ struct VoteProof : Verification {
 /// trusted. Rates themselves are taken as given. A0906 a bound that does not follow, A0901 what is malformed.
 VoteProof verify(const VoteCertificate &certificate);
 
-/// Probability that less than the quorum arrives, which does not depend on errors. Of a delivery that fits its members.
+/// Probability that less than the quorum arrives, at most, which does not depend on errors. Of a delivery that fits its
+/// members.
 Rational shareWithoutAnswer(const VoteDelivery &delivery);
 
 /// The fewest limits that have to hold together where ensembles of these odd sizes, and after a
