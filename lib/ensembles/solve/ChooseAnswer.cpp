@@ -324,8 +324,10 @@ private:
 
   /// What is guaranteed of votes that are there by `time`; nothing: too many patterns, or rates that contradict each
   /// other.
+  /// Where the bound is hardly above `max`, its shares are computed again without rounding.
   std::optional<AnswerGuarantee> claim(const Candidate &one, int64_t quorum, int64_t time,
-                                       const std::vector<size_t> &failed, bool isUndecided) {
+                                       const std::vector<size_t> &failed, bool isUndecided,
+                                       const std::optional<Rational> &max) {
     ++solved;
     VoteDelivery delivery = deliveryOf(problem, one.devices, quorum, time, failed);
     delivery.isUndecided = isUndecided;
@@ -334,8 +336,14 @@ private:
     ask.confidence = options.confidence;
     ask.tests = options.tests;
     ask.kinds = kindsOf(counts);
-    auto found = fastAnswerGuarantee(statisticsOf(statistics, counts), delivery, ask);
+    const ErrorStatistics known = statisticsOf(statistics, counts);
+    auto found = fastAnswerGuarantee(known, delivery, ask);
     hasTooManyPatterns |= !found;
+    const Rational near = Rational(1) / Rational(1'000'000'000);
+    if (found && !found->conflict && max && found->certificate.value > *max && found->certificate.value < *max + near)
+      if (auto exact = answerGuarantee(known, delivery, ask);
+          exact && !exact->conflict && exact->certificate.value <= *max)
+        found = std::move(exact);
     return found && !found->conflict ? found : std::nullopt;
   }
 
@@ -351,7 +359,7 @@ private:
   bool bound(const Candidate &one, AnswerChoice &choice, std::vector<AnswerClaim> *claims, bool required) {
     choice.wrong = choice.none = choice.wrongAfter = choice.noneAfter = 0;
     for (const std::vector<size_t> &failed : cases(one.devices)) {
-      auto found = claim(one, choice.quorum, timeout, failed, false);
+      auto found = claim(one, choice.quorum, timeout, failed, false, required ? problem.maxWrong : std::nullopt);
       if (!found)
         return false;
       Rational value = found->certificate.value;
@@ -379,7 +387,7 @@ private:
       if (limit.time >= timeout || problem.timeout == 0)
         continue; // by then there is an answer, or none
       for (const std::vector<size_t> &failed : cases(one.devices)) {
-        auto found = claim(one, quorum, limit.time, failed, true);
+        auto found = claim(one, quorum, limit.time, failed, true, Rational(1) - limit.share);
         if (!found)
           return false;
         if (found->certificate.value > Rational(1) - limit.share) {
@@ -442,7 +450,7 @@ private:
 
   int64_t decidedTime(const Candidate &one, int64_t quorum, const Rational &share) {
     return timeUntil(one.devices, [&](int64_t time) {
-      auto found = claim(one, quorum, time, {}, true);
+      auto found = claim(one, quorum, time, {}, true, Rational(1) - share);
       return found && found->certificate.value <= Rational(1) - share;
     });
   }
@@ -462,7 +470,7 @@ private:
       time.share = Rational(perMille) / Rational(1000);
       time.decided = decidedTime(one, choice.quorum, time.share);
       if (time.decided < problem.timeout || problem.timeout == 0)
-        if (auto found = claim(one, choice.quorum, time.decided, {}, true))
+        if (auto found = claim(one, choice.quorum, time.decided, {}, true, Rational(1) - time.share))
           result.claims.push_back({{}, time.decided, std::move(found->certificate)});
       time.quorum = timeUntil(one.devices, [&](int64_t at) {
         return noneExactly(one.devices, {}, choice.quorum, at) <= Rational(1) - time.share;
@@ -620,7 +628,7 @@ int64_t answerTests(const AnswerProblem &problem, const MemberStatistics &statis
   double all = double(answerPlacements(problem)) * double(heaviest) * 63;
   for (int64_t failure = 0; failure < std::min(problem.deviceFailures, devices); ++failure)
     all *= double(devices + 1);
-  all *= double(1 + std::ssize(problem.limits) + quantiles);
+  all = all * double(1 + std::ssize(problem.limits) + quantiles) + double(tests);
   return int64_t(std::min(all, double(kMaxTests)));
 }
 
