@@ -19,8 +19,8 @@ namespace {
 
 /// All kinds, in the order in which they are tried. The last one, a plan of one device, matches everything.
 std::vector<CertificateKind> &kinds() {
-  static std::vector<CertificateKind> all = {explorationCertificate(), ensembleCertificate(),  sparsityCertificate(),
-                                             scheduleCertificate(),    partitionCertificate(), timeCertificate(),
+  static std::vector<CertificateKind> all = {explorationCertificate(), ensembleCertificate(),  answerCertificate(),
+                                             sparsityCertificate(),    scheduleCertificate(),    partitionCertificate(), timeCertificate(),
                                              jobsCertificate(),        offersCertificate(),    placementCertificate(),
                                              latencyCertificate(),     planCertificate()};
   return all;

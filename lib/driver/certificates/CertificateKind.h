@@ -58,6 +58,7 @@ int verifyAnswer(const CertificateRequest &request);
 std::string answerFolder(const std::string &path);
 
 CertificateKind explorationCertificate();
+CertificateKind answerCertificate();
 CertificateKind ensembleCertificate();
 CertificateKind sparsityCertificate();
 CertificateKind scheduleCertificate();

@@ -5,7 +5,9 @@
 #include "lib/driver/certificates/CertificateKind.h"
 #include "lib/driver/certificates/LatencyCertificate.h"
 #include "lib/driver/certificates/ScheduleCertificate.h"
+#include "lib/ensembles/output/Answer.h"
 #include "lib/ensembles/output/Ensemble.h"
+#include "lib/ensembles/verify/Answer.h"
 #include "lib/ensembles/verify/Ensemble.h"
 #include "lib/machine/energy/StepPower.h"
 #include "lib/placement/output/PlacementFolder.h"
@@ -210,6 +212,17 @@ std::optional<VerifiedCertificate> verifyEnsemble(const CertificateRequest &requ
   return verified;
 }
 
+std::optional<VerifiedCertificate> verifyAnswers(const CertificateRequest &request) {
+  auto plan = readAnswer<AnswerPlan>(request, kAnswerFile, "vote", readAnswerPlan,
+                                     [](const AnswerPlan &) { return std::string(); });
+  if (!plan)
+    return std::nullopt;
+  VerifiedCertificate verified{verify(*plan)};
+  if (verified.proof.holds())
+    verified.printed = filesOf(*plan);
+  return verified;
+}
+
 } // namespace
 
 CertificateKind planCertificate() {
@@ -218,6 +231,9 @@ CertificateKind planCertificate() {
 CertificateKind placementCertificate() { return {"plan", holdsPlacement, verifyClusterPlan}; }
 CertificateKind sparsityCertificate() {
   return {"choice", [](const std::string &path) { return hasResultFile(path, kSparsityFile); }, verifySparsity};
+}
+CertificateKind answerCertificate() {
+  return {"answer", [](const std::string &path) { return hasResultFile(path, kAnswerFile); }, verifyAnswers};
 }
 CertificateKind ensembleCertificate() {
   return {"ensemble", [](const std::string &path) { return hasResultFile(path, kVoteFile); }, verifyEnsemble};

@@ -1,5 +1,6 @@
 // The choice of an ensemble, its guarantees, and what is refused.
 #include "lib/driver/Workspace.h"
+#include "lib/driver/tasks/StatedErrors.h"
 #include "lib/driver/tasks/Vote.h"
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/ensembles/solve/AnswerBound.h"
@@ -22,10 +23,9 @@ public:
     const EnsembleRequest &request = plan.request;
     if (std::string wrong = check(plan.problem); !wrong.empty())
       return refuse(Code::NumberTooLarge, request.location, wrong);
-    if (tooManySets())
-      return false;
     plan.tests = simultaneousTests(plan.statistics, plan.problem.sizes);
-    if (contradicts())
+    StatedErrors stated{request, plan.statistics, plan.confidence, plan.tests};
+    if (!stated.check(plan.problem.sizes.back(), diags))
       return false;
     auto ask = [this](const std::vector<unsigned> &counts) {
       return guaranteed(statisticsOf(plan.statistics, counts), optionsOf(counts));
@@ -55,33 +55,6 @@ private:
     return false;
   }
 
-  /// Whether a joint error is one of more sets of members than are gone through.
-  bool tooManySets() {
-    constexpr double kMaxSets = 100'000;
-    unsigned size = plan.problem.sizes.back();
-    for (const EnsembleRequest::JointError &joint : plan.request.joint) {
-      // By number of members: the most sets among them, kind by kind.
-      std::vector<double> max(size + 1, 1);
-      for (size_t i = 0; i < joint.kinds.size();) {
-        const size_t times = std::ranges::count(joint.kinds, joint.kinds[i]);
-        std::vector<double> sets(size + 1, 0), next(size + 1, 0);
-        for (size_t n = times; n <= size; ++n)
-          sets[n] = n == times ? 1 : sets[n - 1] * n / (n - times);
-        for (size_t n = 0; n <= size; ++n)
-          for (size_t of = 0; of <= n; ++of)
-            next[n] = std::max(next[n], max[n - of] * sets[of]);
-        max = std::move(next);
-        i += times;
-      }
-      if (max[size] > kMaxSets)
-        return !refuse(Code::NumberTooLarge, joint.location,
-                       fmt::format("a joint error of {} members is one of {:.0f} sets among {}: at "
-                                   "most {:.0f} are looked at",
-                                   joint.kinds.size(), max[size], size, kMaxSets));
-    }
-    return false;
-  }
-
   VoteOptions optionsOf(const std::vector<unsigned> &counts) const {
     VoteOptions options;
     options.confidence = plan.confidence;
@@ -106,42 +79,6 @@ private:
       statistics.table.kinds.insert(statistics.table.kinds.end(), std::max(counts[k], has) - has, k);
     }
     return statistics.table.kinds.size() > kMaxEnsembleMembers ? 0 : simultaneousTests(statistics, plan.problem.sizes);
-  }
-
-  SourceLocation placeOf(const VoteConflict &conflict, const std::vector<unsigned> &kinds) const {
-    if (!conflict.sets.empty()) {
-      std::vector<unsigned> last;
-      for (unsigned member : conflict.sets.back())
-        last.push_back(kinds[member]);
-      for (const EnsembleRequest::JointError &joint : plan.request.joint)
-        if (joint.kinds == last)
-          return joint.location;
-    }
-    return plan.request.location;
-  }
-
-  /// Whether what is stated contradicts itself, with as few members as the statements name; and
-  /// each statement with what is stated of its members, for all may be too many to tell apart.
-  bool contradicts() {
-    std::vector<unsigned> all(plan.problem.kinds.size(), 1);
-    for (const auto &[kinds, rate] : plan.statistics.jointErrors) {
-      std::vector<unsigned> counts(all.size(), 0);
-      for (unsigned kind : kinds)
-        all[kind] = std::max(all[kind], ++counts[kind]);
-      if (contradicts(counts))
-        return true;
-    }
-    return contradicts(all);
-  }
-  bool contradicts(const std::vector<unsigned> &counts) {
-    ErrorStatistics statistics = statisticsOf(plan.statistics, counts);
-    statistics.votes.clear();
-    auto conflict = conflictOf(statistics, optionsOf(counts));
-    if (!conflict)
-      return false;
-    std::vector<unsigned> kinds = kindsOf(counts);
-    refuse(Code::NoJointDistribution, placeOf(*conflict, kinds), text(*conflict, namesOf(counts)));
-    return true;
   }
 
   std::optional<GuaranteeText> guaranteeOf(const std::vector<unsigned> &counts) const {

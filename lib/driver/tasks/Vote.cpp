@@ -2,6 +2,8 @@
 #include "dialects/dnn/Dnn.h"
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/Session.h"
+#include "lib/driver/tasks/Answer.h"
+#include "lib/ensembles/output/Answer.h"
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/ensembles/solve/ChooseMembers.h"
 #include "lib/language/requests/Ensembles.h"
@@ -205,10 +207,34 @@ std::optional<EnsemblePlan> planEnsemble(Session &base, const Options &options, 
   return plan;
 }
 
+namespace {
+
+/// Where answers are required of the session's ensemble.
+int voteOnAnswers(Session &base, const Options &options, const EnsembleRequest &request) {
+  std::optional<int> status;
+  auto plan = planAnswers(base, options, request, status);
+  if (status)
+    return *status;
+  AnswerFolder folder(base.diagnostics(), options.output);
+  if (!plan || base.diagnostics().hasErrors() || !folder.write(filesOf(*plan)).commit())
+    return base.finish(kWrongInput, "vote");
+  if (options.json)
+    standardOutput() << jsonText(toJson(*plan)) << "\n";
+  else
+    standardOutput() << answerSummary(*plan, TextStyle::of(standardOutput()));
+  return base.finish(exitOf(statusOf(*plan)), "vote");
+}
+
+} // namespace
+
 int vote(const Options &options) {
   Session base(options);
   std::optional<int> status;
-  auto plan = base.prepare() ? planEnsemble(base, options, status) : std::nullopt;
+  const bool isPrepared = base.prepare();
+  if (isPrepared)
+    if (auto request = base.program().ensemble(); request && request->answers.any())
+      return voteOnAnswers(base, options, *request);
+  auto plan = isPrepared ? planEnsemble(base, options, status) : std::nullopt;
   if (status)
     return *status;
   if (!plan || !emit(*plan, options, base.diagnostics()))

@@ -1,6 +1,6 @@
 #include "lib/ensembles/output/Ensemble.h"
+#include "lib/ensembles/output/MemberStatisticsJson.h"
 #include "lib/ensembles/output/VoteCertificateJson.h"
-#include "lib/support/documents/FractionText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/STLForwardCompat.h"
 #include <cmath>
@@ -20,24 +20,7 @@ namespace {
 constexpr IntegerRange kIndex{0, 1 << 20}, kAny{0, INT64_MAX}, kPositive{.min = 1};
 const Words kUnits{{"s", "J", "B", "$"}}; // by objective
 
-void describeShare(JsonVisitor &v, Rational &share) {
-  describeFraction(
-      v, share, [](const Rational &value) { return value.sign() >= 0 && value <= Rational(1); },
-      "expected a fraction of 0 to 1");
-}
 void describeFinite(JsonVisitor &v, double &number) { v.numberOrNull(number); }
-
-/// A rate that may be missing: then it is not known.
-void describeRate(JsonFields &f, ErrorRate &rate) {
-  if (f.reads())
-    rate = {1, -1};
-  f.visit("rate", false, rate.samples >= 0, [&](JsonVisitor &v) {
-    describeShare(v, rate.rate);
-    if (f.reads())
-      rate.samples = 0;
-  });
-  f.maybeIf(rate.samples > 0, "samples", rate.samples, IntegerRange{0, int64_t(1) << 40});
-}
 
 /// A list of objects that several lists have to do with, by their index.
 template <typename T>
@@ -85,45 +68,6 @@ void describeDevice(JsonFields &f, MemberProblem::Device &device) {
       .field("count", device.count, kPositive)
       .field("memory_bytes", device.memory)
       .field("price_per_hour", device.pricePerHour);
-}
-
-void describeVotes(JsonVisitor &v, VoteTable &table) {
-  std::vector<std::array<int64_t, 2>> patterns;
-  patterns.reserve(table.votes.size());
-  for (auto [pattern, votes] : table.votes)
-    patterns.push_back({int64_t(pattern), votes});
-  v.object([&](JsonFields &f) {
-    f.field("members", table.kinds, kIndex).field("samples", table.samples).field("patterns", patterns, kAny);
-  });
-  v.check([&](json::Path at) {
-    int64_t left = table.samples;
-    size_t members = table.kinds.size();
-    for (const auto &one : patterns) {
-      if (members > kMaxEnsembleMembers || one[0] >> members || one[1] > left) {
-        at.report("expected patterns of at most 63 members and numbers of votes "
-                  "that add up to the samples");
-        return false;
-      }
-      table.votes[one[0]] += one[1];
-      left -= one[1];
-    }
-    return true;
-  });
-}
-
-void describeStatistics(JsonFields &f, MemberStatistics &statistics) {
-  std::vector<std::pair<std::vector<unsigned>, ErrorRate>> joint(statistics.jointErrors.begin(),
-                                                                 statistics.jointErrors.end());
-  f.field("independent", statistics.independent)
-      .field("joint", joint,
-             [](JsonFields &g, std::pair<std::vector<unsigned>, ErrorRate> &one) {
-               g.field("members", one.first, kIndex);
-               describeRate(g, one.second);
-             })
-      .maybeIf(!statistics.table.kinds.empty(), "votes", statistics.table, describeVotes);
-  if (f.reads())
-    for (auto &[kinds, rate] : joint)
-      statistics.jointErrors[kinds] = rate;
 }
 
 void describeGuarantee(JsonFields &f, GuaranteeText &text) {
@@ -255,7 +199,7 @@ void describePlan(JsonFields &f, EnsemblePlan &plan) {
   describeObjective(f, plan, isChosen);
   describeMembers(f, plan);
   f.field("devices", plan.problem.devices, describeDevice)
-      .field("error_statistics", plan.statistics, describeStatistics);
+      .field("error_statistics", plan.statistics);
   describeIndexed(f, "sizes", plan.result.sizes, [&](JsonFields &g, size_t i) {
     if (!g.writes())
       plan.guarantees.resize(plan.result.sizes.size());

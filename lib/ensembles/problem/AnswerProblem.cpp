@@ -74,6 +74,15 @@ std::string checkNumbers(const AnswerProblem &problem) {
   if (problem.timeout < 0 || problem.timeout > kMaxTime || problem.deviceFailures < 0 ||
       (problem.quorum && *problem.quorum < 1))
     return "a time-out, a quorum or a number of failures is out of range";
+  double devices = 0, failures = 1;
+  for (const AnswerProblem::Device &device : problem.devices)
+    devices += double(device.count);
+  for (int64_t i = 0; i < std::min<int64_t>(problem.deviceFailures, 63); ++i)
+    failures *= std::max(1.0, devices - double(i)) / double(i + 1);
+  constexpr double kMaxFailures = 2000;
+  if (devices > 63 || failures > kMaxFailures)
+    return fmt::format("{} failures of {} devices: at most 63 devices, and {} ways in which they fail, are looked at",
+                       problem.deviceFailures, devices, kMaxFailures);
   for (const AnswerProblem::Kind &kind : problem.kinds)
     if (kind.weight < 1 || kind.weight > kMaxWeight)
       return fmt::format("member '{}' has a weight of {}: from 1 to {} count", kind.name, kind.weight, kMaxWeight);

@@ -1,6 +1,7 @@
 // Members of a vote, devices and what is required, as a file says it.
 #pragma once
 #include "lib/ensembles/problem/Ensemble.h"
+#include "lib/ensembles/problem/VoteLatency.h"
 #include "lib/machine/model/WorkGraph.h"
 
 namespace accord {
@@ -48,11 +49,51 @@ struct EnsembleRequest {
     std::map<std::string, Rational> undelivered, corrupted; ///< by machine: shares of answers; 0 where none is stated
     std::map<std::string, int64_t> weights;                 ///< by kind of member; 1 where none is stated
     int64_t quorum = 1;                                     ///< weight of votes without which there is no answer
-    SourceLocation location, quorumAt;
+    SourceLocation location, quorumAt;                      ///< without a quorum the location
+    bool hasQuorum = false;
+    int64_t timeout = 0; ///< ps; 0: none
+    /// What is stated of members on machines; an empty name means all of them. Of several, one of a member on a machine
+    /// counts, then one of a member, then one of a machine.
+    template <typename T> struct Stated {
+      std::string member, machine;
+      T value = {};
+    };
+    std::vector<Stated<LatencyQuantiles>> latency;
+    std::vector<Stated<double>> energy;         ///< J, for one input
+    std::vector<Stated<double>> memory;         ///< bytes
+    std::map<std::string, LatencyQuantiles> network; ///< by machine
+    int64_t membersPerDevice = 1;
+    /// `voltage = {machine: {0.65: {energy: 0.4, bit_errors: 1e-5}}}`
+    struct Level {
+      std::string name; ///< "0.65 V"
+      double energy = 1;  ///< over what is stated
+      Rational bitErrors; ///< per bit
+    };
+    std::map<std::string, std::vector<Level>> voltage; ///< by machine
+    std::string bitErrorsFile;                         ///< `bit_errors from "curve.csv"`
+    SourceLocation bitErrorsAt;
   };
   std::optional<Answer> answer;
-  std::string objective = "step_time"; ///< "energy", "memory", "price"
+  /// What is required of answers, and not of votes that all arrive: then members, devices and the quorum are chosen for
+  /// these, by what `answer` says of members that answer.
+  struct AnswerRequirements {
+    std::optional<Requirement> wrong, none; ///< answer_error, no_answer
+    struct Late {
+      std::string name; ///< "answer_latency.p99"
+      Rational share;
+      int64_t time = 0; ///< ps
+      SourceLocation location;
+    };
+    std::vector<Late> late;
+    bool isObjective = false; ///< `objective` is one of answers
+    bool any() const { return wrong || none || !late.empty() || isObjective; }
+  } answers;
+  /// "energy", "memory", "price"; of answers "answer_energy", "answer_latency", "answer_error"
+  std::string objective = "step_time";
 };
+
+/// How often a member is wrong where bits of its memory are, as a file has it: rates ascend, from 0 on.
+using BitErrorCurve = std::vector<std::pair<Rational, Rational>>;
 
 /// Votes that were seen, as a file has them.
 struct VoteTable {

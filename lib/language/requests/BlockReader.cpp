@@ -101,6 +101,26 @@ std::optional<Rational> BlockReader::number(const Constant &value, llvm::StringR
   return v;
 }
 
+std::optional<Rational> BlockReader::time(const Constant &value, llvm::StringRef name) {
+  if (value.failed())
+    return std::nullopt;
+  auto *number = value.as<Quantity>();
+  if (!number || number->dimension != Dimension::of(Base::Second)) {
+    diags
+        .error(!number ? Code::WrongType : number->dimensionless() ? Code::MissingUnit : Code::WrongDimension, value.range,
+               fmt::format("'{}' is a time, not {}", name.str(), value.describe()))
+        .help("for example 50 ms");
+    return std::nullopt;
+  }
+  constexpr int64_t kHour = 3600;
+  if (number->value.sign() < 0 || number->value > Rational(kHour)) {
+    diags.error(Code::OutOfRange, value.range,
+                fmt::format("'{}' is 0 to 1 h, but this is {}", name.str(), number->print()));
+    return std::nullopt;
+  }
+  return number->value;
+}
+
 std::optional<int64_t> BlockReader::integer(const Constant &value, llvm::StringRef name, int64_t min, int64_t max) {
   if (value.failed())
     return std::nullopt;
@@ -237,7 +257,9 @@ std::optional<std::pair<std::string, Rational>> BlockReader::limit(const ast::En
     return std::nullopt;
   }
   std::optional<Rational> limit;
-  if (form->max == 0)
+  if (form->isTime)
+    limit = time(*right, form->name);
+  else if (form->max == 0)
     limit = number(*right, form->name, 0, 1);
   else if (auto whole = integer(*right, form->name, 0, form->max))
     limit = Rational(*whole);

@@ -19,6 +19,7 @@ struct RequirementSpec {
   bool atLeast = false;
   std::string example; ///< "0.74 confidence 0.95"
   int64_t max = 0;     ///< 0: a share
+  bool isTime = false; ///< a time of up to an hour, in seconds
 };
 
 class BlockReader {
@@ -48,6 +49,8 @@ public:
   /// file states as a share is no longer.
   std::optional<Rational> number(const Constant &value, llvm::StringRef name, const Rational &min, const Rational &max,
                                  bool open = false);
+  /// Seconds, from 0 to an hour.
+  std::optional<Rational> time(const Constant &value, llvm::StringRef name);
   std::optional<int64_t> integer(const Constant &value, llvm::StringRef name, int64_t min, int64_t max);
   /// One of `known`; empty after an error.
   std::string word(const Constant &value, llvm::StringRef name, const std::vector<std::string> &known);

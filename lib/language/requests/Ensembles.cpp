@@ -1,5 +1,6 @@
 #include "lib/language/requests/Ensembles.h"
 #include "lib/language/requests/BlockReader.h"
+#include "lib/language/requests/EnsembleAnswer.h"
 #include "lib/language/requests/PatternFiles.h"
 #include "lib/language/requests/RequestKeys.h"
 #include "lib/language/syntax/Parser.h"
@@ -47,6 +48,7 @@ public:
         diags.error(Code::UnknownEntryKind, entry.range, "an ensemble has no paths");
     }
     checkMachines();
+    checkRequirements(block);
     if (out.kinds.empty() && !wrongMember)
       diags.error(Code::MissingKey, block.name.range, fmt::format("ensemble '{}' has no member", out.name))
           .help("for example: member wide = gpt(hidden = 6144) error = 0.08 samples 10000");
@@ -175,64 +177,11 @@ private:
     out.votesAt = reader.place(entry.clauses().fromRange);
   }
 
-  /// answer { undelivered = {a100_80g: 0.01}, corrupted = {a100_80g: 1e-6}, weights = {wide: 2}, quorum = 3 }
+  /// answer { undelivered = {a100_80g: 0.01}, weights = {wide: 2}, timeout = 50 ms, … }
   void answer(const ast::Node &node, const ast::Entry &entry) {
     reader.clauses(entry, kNoClause);
-    if (!reader.once(node.kind))
-      return;
-    EnsembleRequest::Answer &made = out.answer.emplace();
-    made.location = made.quorumAt = reader.place(node.kind.range);
-    BlockReader block(diags, reader.lookup, "'answer'");
-    const std::vector<std::string> &keys = requestKeyNames("answer");
-    for (const ast::Entry &inner : node.entries) {
-      auto *pair = inner.as<ast::KeyValue>();
-      auto *other = inner.as<ast::Node>();
-      if (pair && llvm::is_contained(keys, pair->key.text))
-        block.read(*pair, inner,
-                   {{"undelivered", [&](const Constant &value) { shares(value, "undelivered", made.undelivered); }},
-                    {"corrupted", [&](const Constant &value) { shares(value, "corrupted", made.corrupted); }},
-                    {"weights", [&](const Constant &value) { weights(value, made.weights); }},
-                    {"quorum", [&](const Constant &value) {
-                       made.quorumAt = reader.place(value.range);
-                       made.quorum = reader.integer(value, "quorum", 1, kMaxMembers * kMaxDevices).value_or(1);
-                     }}});
-      else if (pair || other)
-        block.unknown(pair ? pair->key : other->kind, keys, pair != nullptr);
-      else
-        diags.error(Code::UnknownEntryKind, inner.range, "'answer' holds settings");
-    }
-  }
-
-  const MapValue *mapOf(const Constant &value, llvm::StringRef key, const char *what, const char *form) {
-    auto *map = value.as<MapValue>();
-    if (!map || map->pairs.empty())
-      diags.error(Code::WrongType, value.range, fmt::format("'{}' says {}, not {}", key.str(), what, value.describe()))
-          .help(form);
-    return map;
-  }
-
-  void shares(const Constant &value, llvm::StringRef key, std::map<std::string, Rational> &into) {
-    if (auto *map = mapOf(value, key, "a share of each machine", "for example: undelivered = {a100_80g: 0.01}"))
-      for (const auto &[name, share] : map->pairs) {
-        machines.push_back({name.text, name.range});
-        if (auto number = reader.number(*share, key, 0, 1))
-          into[name.text] = *number;
-      }
-  }
-
-  void weights(const Constant &value, std::map<std::string, int64_t> &into) {
-    std::vector<std::string> known;
-    for (const EnsembleRequest::Kind &kind : out.kinds)
-      known.push_back(kind.name);
-    if (auto *map =
-            mapOf(value, "weights", "what a vote of each member counts", "for example: weights = {wide: 2, thin: 1}"))
-      for (const auto &[name, weight] : map->pairs) {
-        if (!llvm::is_contained(known, name.text))
-          diags.error(Code::UnknownName, name.range, fmt::format("no member '{}'", name.text))
-              .suggest(nearest(name.text, known));
-        if (auto number = reader.integer(*weight, "weights", 1, kMaxDevices))
-          into[name.text] = *number;
-      }
+    if (reader.once(node.kind))
+      readEnsembleAnswer(node, out, machines, diags, reader.lookup);
   }
 
   /// Machines of an answer are among the devices.
@@ -247,6 +196,22 @@ private:
         error.help(known.empty() ? fmt::format("say which devices there are: devices = {{{}: 1}}", name)
                                  : fmt::format("devices are {}", fmt::join(known, ", ")));
       }
+  }
+  /// What is required is either of votes that all arrive, or of answers.
+  void checkRequirements(const ast::Declaration &block) {
+    if (!out.answers.any())
+      return;
+    if (out.error)
+      diags.error(Code::NotAConstraint, rangeOf(out.error->location, diags),
+                  "'error' is of votes that all arrive, and answers are required, too")
+          .help("require answer_error, no_answer and answer_latency.p99, or error alone");
+    if (!out.answers.isObjective && objectiveGiven)
+      diags.error(Code::UnknownChoice, block.name.range,
+                  fmt::format("answers are required of '{}', and '{}' is of its training", out.name, out.objective))
+          .help("minimize answer_energy, answer_latency or answer_error");
+    if (out.devices.empty())
+      diags.error(Code::MissingKey, block.name.range, fmt::format("no device of '{}' answers", out.name))
+          .help("for example: devices = {raspberry_pi_5_8g: 7}");
   }
 
   void readPair(const ast::KeyValue &pair, const ast::Entry &entry) {
@@ -310,10 +275,20 @@ private:
 
   void readRule(const ast::Rule &rule, const ast::Entry &entry) {
     auto require = [&](const BlockReader::Limit &limit) {
-      out.error = {limit.value, limit.confidence, reader.place(entry.range)};
+      EnsembleRequest::Requirement made{limit.value, limit.confidence, reader.place(entry.range)};
+      if (limit.name == "error")
+        out.error = made;
+      else if (limit.name == "answer_error")
+        out.answers.wrong = made;
+      else if (limit.name == "no_answer")
+        out.answers.none = made;
+      else
+        out.answers.late.push_back({limit.name, quantileShare(llvm::StringRef(limit.name).split('.').second).value_or(1),
+                                    picoseconds(limit.value), made.location});
     };
     auto objective = [&](bool maximize) {
-      const std::vector<std::string> known{"step_time", "energy", "memory", "price"};
+      const std::vector<std::string> known{"step_time", "energy",        "memory",        "price",
+                                           "answer_energy", "answer_latency", "answer_error"};
       if (maximize) {
         diags.error(Code::UnknownChoice, entry.range, "an ensemble minimizes")
             .help(fmt::format("objectives are {}", fmt::join(known, ", ")));
@@ -321,16 +296,22 @@ private:
       }
       std::string word = reader.word(reader.value(*rule.expr), "minimize", known);
       if (!word.empty())
-        out.objective = word;
+        out.objective = word, objectiveGiven = true;
+      out.answers.isObjective |= llvm::StringRef(word).starts_with("answer_");
     };
-    reader.rule(entry, rule, {{"error", false, "0.09 confidence 0.95"}}, require, objective);
+    std::vector<RequirementSpec> specs = {{"error", false, "0.09 confidence 0.95"},
+                                          {"answer_error", false, "0.05"},
+                                          {"no_answer", false, "0.001"}};
+    for (const char *quantile : {"p50", "p90", "p95", "p99", "p999"})
+      specs.push_back({std::string("answer_latency.") + quantile, false, "50 ms", 0, /*isTime=*/true});
+    reader.rule(entry, rule, specs, require, objective);
   }
 
   BlockReader reader;
   Diagnostics &diags;
   std::vector<SourceRange> nameRanges;                       ///< of `out.kinds`
   std::vector<std::pair<std::string, SourceRange>> machines; ///< that `answer` names
-  bool wrongMember = false;
+  bool wrongMember = false, objectiveGiven = false;
 };
 } // namespace
 
