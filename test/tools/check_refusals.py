@@ -13,6 +13,7 @@ from check_schema import check
 
 # Schema, path of the wrong value, wrong value.
 WRONG = [
+    ("answer", "confidence", "1/-2"),
     ("calibrate", "command", "estimate"),
     ("choose", "status", "cheap"),
     ("cluster_view", "nodes.0.state", "asleep"),

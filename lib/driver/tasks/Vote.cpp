@@ -2,7 +2,7 @@
 #include "dialects/dnn/Dnn.h"
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/Session.h"
-#include "lib/driver/tasks/Answer.h"
+#include "lib/driver/ensembles/Answer.h"
 #include "lib/ensembles/output/Answer.h"
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/ensembles/solve/ChooseMembers.h"

@@ -136,6 +136,8 @@ void describeAnswerPlan(JsonFields &f, AnswerPlan &plan) {
              "does not agree with best")
       .when("status", "optimal", {"best"})
       .when("status", "feasible", {"best"})
+      .when("status", "infeasible", {})
+      .when("status", "unknown", {})
       .field("version", plan.version)
       .field("ensemble", plan.name)
       .field("training", plan.train)
@@ -144,7 +146,9 @@ void describeAnswerPlan(JsonFields &f, AnswerPlan &plan) {
       .about("limits of samples that hold together")
       .field("tests", plan.tests, kPositive);
   describeProblem(f, plan.problem);
-  f.field("error_statistics", plan.statistics)
+  f.about("of each kind of member alone")
+      .field("member_errors", plan.statistics.memberErrors, describeRate)
+      .field("error_statistics", plan.statistics)
       .about("no placement that keeps what is required is below: J, ps or a share; null: there is none")
       .field("bound", result.bound, [](JsonVisitor &v, double &bound) { v.numberOrNull(bound); })
       .about("of all sizes, equal devices taken for one")
@@ -155,14 +159,15 @@ void describeAnswerPlan(JsonFields &f, AnswerPlan &plan) {
       .field("complete", result.isComplete)
       .maybe("best", result.best, describeChoice)
       .about("what proves that answers are as is said")
-      .field("claims", result.claims, describeClaim)
+      .field("certificates", result.claims, describeClaim)
       .about("placements with a smaller objective whose answers are not as required")
       .field("rejections", result.numRejected)
       .about("the first of them")
-      .field("rejected", result.rejected,
-             [](JsonFields &g, RejectedAnswer &one) {
-               g.field("placement", one.devices, describeAnsweringDevice).field("claim", one.claim, describeClaim);
-             })
+      .field(
+          "rejected", result.rejected,
+          [](JsonFields &g, RejectedAnswer &one) {
+            g.field("placement", one.devices, describeAnsweringDevice).field("certificate", one.claim, describeClaim);
+          })
       .about("devices that do nothing, and why")
       .field("idle", result.idle,
              [](JsonFields &g, IdleDevice &one) {

@@ -38,6 +38,14 @@ std::string membersOf(const AnswerProblem &problem, const std::vector<unsigned> 
   return text;
 }
 
+/// "thin", "2 thin, 1 full": members of one device.
+std::string onOneDevice(const AnswerProblem &problem, const std::vector<unsigned> &kinds) {
+  std::vector<unsigned> counts(problem.kinds.size(), 0);
+  for (unsigned kind : kinds)
+    ++counts[kind];
+  return kinds.size() == 1 ? problem.kinds[kinds[0]].name : membersOf(problem, counts);
+}
+
 /// "raspberry_pi_5_8g 1 to 5: thin", devices with the same members in one line.
 std::vector<std::string> placementLines(const AnswerProblem &problem, const AnswerChoice &choice) {
   std::vector<std::string> lines;
@@ -47,16 +55,15 @@ std::vector<std::string> placementLines(const AnswerProblem &problem, const Answ
     while (next < choice.devices.size() && choice.devices[next].device == first.device &&
            choice.devices[next].level == first.level && choice.devices[next].kinds == first.kinds)
       ++next;
-    std::vector<unsigned> counts(problem.kinds.size(), 0);
     double joules = 0;
     for (unsigned kind : first.kinds)
-      ++counts[kind], joules += problem.runs[kind][first.device][first.level].joules;
+      joules += problem.runs[kind][first.device][first.level].joules;
     const AnswerProblem::Device &device = problem.devices[first.device];
     const std::string &level = device.levels[first.level];
-    lines.push_back(fmt::format(
-        "{} {}{}: {}{}{}", device.name, first.number + 1,
-        next - i > 1 ? fmt::format(" to {}", choice.devices[next - 1].number + 1) : "", membersOf(problem, counts),
-        level.empty() ? "" : " at " + level, joules > 0 ? fmt::format(" ({} an input)", formatSi(joules, "J")) : ""));
+    lines.push_back(fmt::format("{} {}{}: {}{}{}", device.name, first.number + 1,
+                                next - i > 1 ? fmt::format(" to {}", choice.devices[next - 1].number + 1) : "",
+                                onOneDevice(problem, first.kinds), level.empty() ? "" : " at " + level,
+                                joules > 0 ? fmt::format(" ({} an input)", formatSi(joules, "J")) : ""));
     i = next;
   }
   return lines;
@@ -67,9 +74,9 @@ std::vector<std::string> placementLines(const AnswerProblem &problem, const Answ
 std::string answerSummary(const AnswerPlan &plan, const TextStyle &style) {
   const AnswerProblem &problem = plan.problem;
   SummaryLines lines(style);
-  lines.text = inked(style, Ink::Bold, plan.name) + fmt::format(" of {}: {}; confidence {} %\n", plan.train,
-                                                                wantedText(problem),
-                                                                (plan.confidence * Rational(100)).print());
+  lines.text =
+      inked(style, Ink::Bold, plan.name) + fmt::format(" of {}: {}; confidence {} %\n", plan.train, wantedText(problem),
+                                                       (plan.confidence * Rational(100)).print());
   if (const auto &best = plan.result.best) {
     lines.add("chosen", fmt::format("{}: {} an input, {}", membersOf(problem, kindCounts(problem, best->devices)),
                                     formatSi(best->joules, "J"),

@@ -198,8 +198,7 @@ void describePlan(JsonFields &f, EnsemblePlan &plan) {
       });
   describeObjective(f, plan, isChosen);
   describeMembers(f, plan);
-  f.field("devices", plan.problem.devices, describeDevice)
-      .field("error_statistics", plan.statistics);
+  f.field("devices", plan.problem.devices, describeDevice).field("error_statistics", plan.statistics);
   describeIndexed(f, "sizes", plan.result.sizes, [&](JsonFields &g, size_t i) {
     if (!g.writes())
       plan.guarantees.resize(plan.result.sizes.size());
@@ -221,6 +220,14 @@ void describePlan(JsonFields &f, EnsemblePlan &plan) {
                    .field("certificate", one.certificate);
              })
       .field("failures", plan.failures, describeFailure)
+      .about("of inputs of one true class, how often the chosen vote is wrong at most")
+      .field("classes", plan.classes,
+             [](JsonFields &g, EnsemblePlan::ClassError &one) {
+               g.field("class", one.name)
+                   .field("samples", one.samples, kAny)
+                   .field("wrong", one.wrong, kAny)
+                   .field("error", one.limit, describeShare);
+             })
       .field("more_data", plan.moreData)
       .field("assumptions", plan.assumptions)
       .maybeIf(!plan.conflict.empty(), "conflict", plan.conflict, describeConflict)

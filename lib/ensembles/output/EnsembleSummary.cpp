@@ -139,6 +139,15 @@ std::string ensembleSummary(const EnsemblePlan &plan, const std::string &folder,
                                     percentText(Rational(1) - answer->wrong - answer->none, /*isFloor=*/true),
                                     answer->quorum > 1 ? fmt::format("none below votes of weight {}", answer->quorum)
                                                        : "any vote that arrives is an answer"));
+  constexpr size_t kMaxClasses = 20;
+  std::vector<EnsemblePlan::ClassError> classes = plan.classes;
+  std::ranges::sort(classes,
+                    [](const auto &a, const auto &b) { return std::tie(b.limit, a.name) < std::tie(a.limit, b.name); });
+  for (size_t i = 0; i < std::min(kMaxClasses, classes.size()); ++i)
+    lines.add("class", fmt::format("{}: error at most {} ({} of {} votes wrong)", classes[i].name,
+                                   percentText(classes[i].limit), classes[i].wrong, classes[i].samples));
+  if (classes.size() > kMaxClasses)
+    lines.add("class", fmt::format("{} more with smaller errors in vote.json", classes.size() - kMaxClasses));
   for (const std::string &more : plan.moreData)
     lines.add("more data", more);
   for (const std::string &assumption : plan.assumptions)

@@ -32,8 +32,20 @@ void describeVotes(JsonVisitor &v, VoteTable &table) {
   patterns.reserve(table.votes.size());
   for (auto [pattern, votes] : table.votes)
     patterns.push_back({int64_t(pattern), votes});
+  std::vector<std::pair<std::string, std::vector<std::array<int64_t, 2>>>> classes;
+  for (const auto &[name, votes] : table.classes) {
+    auto &[own, list] = classes.emplace_back(name, std::vector<std::array<int64_t, 2>>());
+    for (auto [pattern, number] : votes)
+      list.push_back({int64_t(pattern), number});
+  }
   v.object([&](JsonFields &f) {
-    f.field("members", table.kinds, kIndex).field("samples", table.samples).field("patterns", patterns, kAny);
+    f.field("members", table.kinds, kIndex)
+        .field("samples", table.samples)
+        .field("patterns", patterns, kAny)
+        .about("the same by true class")
+        .maybe("classes", classes, [](JsonFields &g, std::pair<std::string, std::vector<std::array<int64_t, 2>>> &one) {
+          g.field("class", one.first).field("patterns", one.second, kAny);
+        });
   });
   v.check([&](json::Path at) {
     int64_t left = table.samples;
@@ -46,6 +58,19 @@ void describeVotes(JsonVisitor &v, VoteTable &table) {
       }
       table.votes[one[0]] += one[1];
       left -= one[1];
+    }
+    std::map<uint64_t, int64_t> sum;
+    for (const auto &[name, list] : classes)
+      for (const auto &one : list) {
+        table.classes[name][one[0]] += one[1];
+        sum[one[0]] += one[1];
+      }
+    std::erase_if(sum, [](const auto &one) { return one.second == 0; });
+    std::map<uint64_t, int64_t> votes = table.votes;
+    std::erase_if(votes, [](const auto &one) { return one.second == 0; });
+    if (!classes.empty() && sum != votes) {
+      at.report("votes by class are not those of the table");
+      return false;
     }
     return true;
   });

@@ -1,5 +1,5 @@
-// Members that answer on devices, as plain data: what is asked, and a placement of votes. Members are trained before, and
-// elsewhere.
+// Members that answer on devices, as plain data: what is asked, and a placement of votes. Members are trained before,
+// and elsewhere.
 #pragma once
 #include "lib/ensembles/problem/VoteDelivery.h"
 #include "lib/ensembles/problem/VoteLatency.h"
@@ -36,20 +36,21 @@ struct AnswerProblem {
   struct Device {
     std::string name;
     int64_t count = 1;
-    int64_t memory = 0;       ///< of one, in bytes; 0: enough
-    Rational lost, corrupted; ///< probabilities that a device answers nothing at all, and that a vote is wrong on its way
-    LatencyQuantiles network; ///< until its votes are where they are counted
+    int64_t memory = 0; ///< of one, in bytes; 0: enough
+    Rational lost,
+        corrupted; ///< probabilities that a device answers nothing at all, and that a vote is wrong on its way
+    LatencyQuantiles network;               ///< until its votes are where they are counted
     std::vector<std::string> levels = {""}; ///< at which it may run, such as voltages
   };
   std::vector<Kind> kinds;
   std::vector<Device> devices;
   std::vector<std::vector<std::vector<MemberRun>>> runs; ///< by kind, device and level
   int64_t minSize = 1, maxSize = 63;                     ///< members that vote
-  int64_t membersPerDevice = 1;                          ///< at most; they take turns, and their votes are sent together
-  int64_t timeout = 0;                                   ///< ps from the question on; 0: no vote takes any time
-  std::optional<int64_t> quorum;                         ///< nothing: any
-  int64_t deviceFailures = 0;                            ///< devices that may fail while all that is required still holds
-  std::optional<Rational> maxWrong, maxNone;             ///< of answers that are wrong, of questions without an answer
+  int64_t membersPerDevice = 1;              ///< at most; they take turns, and their votes are sent together
+  int64_t timeout = 0;                       ///< ps from the question on; 0: no vote takes any time
+  std::optional<int64_t> quorum;             ///< nothing: any
+  int64_t deviceFailures = 0;                ///< devices that may fail while all that is required still holds
+  std::optional<Rational> maxWrong, maxNone; ///< of answers that are wrong, of questions without an answer
   std::vector<LatencyLimit> limits;
   AnswerObjective objective = AnswerObjective::Energy;
 };

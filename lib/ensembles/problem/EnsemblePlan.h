@@ -56,6 +56,14 @@ struct EnsemblePlan {
     Rational error;
   };
   std::vector<FailureCase> failures;
+  /// Of inputs of one true class, where the table of votes says it: how often the chosen vote is wrong, at most. All
+  /// hold together at the confidence.
+  struct ClassError {
+    std::string name;
+    int64_t samples = 0, wrong = 0; ///< seen
+    Rational limit = 1;
+  };
+  std::vector<ClassError> classes;
   std::vector<std::string> moreData;             ///< what would certify the requirement, or more
   std::vector<EnsembleCertificate> certificates; ///< what guarantees, and refusals, rest on
   std::string conflict;                          ///< why nothing is chosen; empty: something is

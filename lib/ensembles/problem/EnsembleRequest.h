@@ -48,8 +48,9 @@ struct EnsembleRequest {
   struct Answer {
     std::map<std::string, Rational> undelivered, corrupted; ///< by machine: shares of answers; 0 where none is stated
     std::map<std::string, int64_t> weights;                 ///< by kind of member; 1 where none is stated
-    int64_t quorum = 1;                                     ///< weight of votes without which there is no answer
-    SourceLocation location, quorumAt;                      ///< without a quorum the location
+    bool isLogOdds = false;            ///< `weights = log_odds`: they follow from the errors (`logOddsWeights`)
+    int64_t quorum = 1;                ///< weight of votes without which there is no answer
+    SourceLocation location, quorumAt; ///< without a quorum the location
     bool hasQuorum = false;
     int64_t timeout = 0; ///< ps; 0: none
     /// What is stated of members on machines; an empty name means all of them. Of several, one of a member on a machine
@@ -59,13 +60,13 @@ struct EnsembleRequest {
       T value = {};
     };
     std::vector<Stated<LatencyQuantiles>> latency;
-    std::vector<Stated<double>> energy;         ///< J, for one input
-    std::vector<Stated<double>> memory;         ///< bytes
+    std::vector<Stated<double>> energy;              ///< J, for one input
+    std::vector<Stated<double>> memory;              ///< bytes
     std::map<std::string, LatencyQuantiles> network; ///< by machine
     int64_t membersPerDevice = 1;
     /// `voltage = {machine: {0.65: {energy: 0.4, bit_errors: 1e-5}}}`
     struct Level {
-      std::string name; ///< "0.65 V"
+      std::string name;   ///< "0.65 V"
       double energy = 1;  ///< over what is stated
       Rational bitErrors; ///< per bit
     };
@@ -99,7 +100,8 @@ using BitErrorCurve = std::vector<std::pair<Rational, Rational>>;
 struct VoteTable {
   std::vector<unsigned> kinds;       ///< of each member (bit), ascending: index into `EnsembleRequest::kinds`
   std::map<uint64_t, int64_t> votes; ///< bit i set: member i was wrong; how often
-  int64_t samples = 0;               ///< sum of `votes`
+  std::map<std::string, std::map<uint64_t, int64_t>> classes; ///< the same by true class, where the file has one
+  int64_t samples = 0;                                        ///< sum of `votes`
 };
 
 } // namespace accord

@@ -1,6 +1,7 @@
 #include "lib/ensembles/problem/MemberStatistics.h"
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <ranges>
 
 namespace accord {
@@ -97,6 +98,24 @@ MemberStatistics memberStatistics(const EnsembleRequest &request) {
     statistics.jointErrors[joint.kinds] = joint.rate;
   statistics.independent = request.independent;
   return statistics;
+}
+
+std::vector<int64_t> logOddsWeights(const MemberStatistics &statistics) {
+  std::vector<int64_t> weights;
+  for (unsigned kind = 0; kind < statistics.memberErrors.size(); ++kind) {
+    double error = statistics.memberErrors[kind].samples < 0 ? 0.5 : statistics.memberErrors[kind].rate.toDouble();
+    auto column = std::ranges::find(statistics.table.kinds, kind);
+    if (column != statistics.table.kinds.end() && statistics.table.samples > 0) {
+      int64_t wrong = 0;
+      for (const auto &[pattern, votes] : statistics.table.votes)
+        wrong += pattern >> (column - statistics.table.kinds.begin()) & 1 ? votes : 0;
+      error = static_cast<double>(wrong) / static_cast<double>(statistics.table.samples);
+    }
+    constexpr double kScale = 4, kMin = 1e-6;
+    error = std::clamp(error, kMin, 0.5);
+    weights.push_back(std::max<int64_t>(1, std::llround(kScale * std::log((1 - error) / error))));
+  }
+  return weights;
 }
 
 std::vector<unsigned> kindsOf(const std::vector<unsigned> &counts) {

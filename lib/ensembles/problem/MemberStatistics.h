@@ -16,6 +16,12 @@ struct MemberStatistics {
 };
 MemberStatistics memberStatistics(const EnsembleRequest &request);
 
+/// By kind, 4 ln((1 - e) / e) as a whole number, 1 at least: weights of the vote that is wrong least often where errors
+/// are independent (Nitzan and Paroush, International Economic Review 23, 1982), and weights as good as any others
+/// where they are not. e is what is stated, or seen of the first member of the kind in the table; without either the
+/// weight is 1.
+std::vector<int64_t> logOddsWeights(const MemberStatistics &statistics);
+
 /// Kind of each of so many members of each kind: the kinds ascending.
 std::vector<unsigned> kindsOf(const std::vector<unsigned> &counts);
 /// What is known of them. Votes of the first members of each kind in the table, or with `anyOfKind`

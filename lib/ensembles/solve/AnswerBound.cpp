@@ -64,8 +64,8 @@ Arrived arrivals(const VoteDelivery &delivery, const std::vector<Rational> &wron
   return all;
 }
 
-/// Whether these votes may be an answer that is wrong. What the quorum lacks of other votes, right ones that may be late
-/// have to be there for, and these count against the wrong ones: so those are half of the quorum or more.
+/// Whether these votes may be an answer that is wrong. What the quorum lacks of other votes, right ones that may be
+/// late have to be there for, and these count against the wrong ones: so those are half of the quorum or more.
 bool isWrongAnswer(const VotesThere &votes, int64_t quorum) {
   return votes.all() >= quorum && votes.wrong >= votes.right && 2 * votes.wrong >= quorum;
 }
@@ -99,11 +99,10 @@ Rational claimed(const VoteDelivery &delivery, const AnswerShares &shares) {
 bool alike(const VoteDelivery &delivery, unsigned a, unsigned b) {
   auto isAlone = [&](unsigned member) { return llvm::count(delivery.device, delivery.device[member]) == 1; };
   bool sameDevice = delivery.device[a] == delivery.device[b];
-  bool equalDevices =
-      isAlone(a) && isAlone(b) &&
-      delivery.undelivered[delivery.device[a]] == delivery.undelivered[delivery.device[b]] &&
-      (delivery.minUndelivered.empty() ||
-       delivery.minUndelivered[delivery.device[a]] == delivery.minUndelivered[delivery.device[b]]);
+  bool equalDevices = isAlone(a) && isAlone(b) &&
+                      delivery.undelivered[delivery.device[a]] == delivery.undelivered[delivery.device[b]] &&
+                      (delivery.minUndelivered.empty() ||
+                       delivery.minUndelivered[delivery.device[a]] == delivery.minUndelivered[delivery.device[b]]);
   return (sameDevice || equalDevices) && delivery.weights[a] == delivery.weights[b] &&
          delivery.corrupted[a] == delivery.corrupted[b];
 }
@@ -129,15 +128,68 @@ void byIndependence(const VoteRates &rates, AnswerGuarantee &guarantee) {
   guarantee.certificate.value = claimed(delivery, sharesOf(delivery, wrong));
 }
 
-void byTable(const VoteOptions &options, AnswerGuarantee &guarantee) {
+using PatternShare = std::function<Rational(const std::vector<bool> &wrong)>;
+
+/// Members by device, those of equal devices in one class: how many devices of each class have which members wrong.
+/// Shares depend on nothing else.
+class DeviceClasses {
+public:
+  explicit DeviceClasses(const VoteDelivery &delivery) {
+    for (unsigned device = 0; device < delivery.undelivered.size(); ++device) {
+      Device made{delivery.undelivered[device],
+                  delivery.minUndelivered.empty() ? delivery.undelivered[device] : delivery.minUndelivered[device],
+                  {}};
+      members.emplace_back();
+      for (unsigned i = 0; i < delivery.device.size(); ++i)
+        if (delivery.device[i] == device) {
+          members.back().push_back(i);
+          made.votes.push_back({delivery.weights[i], delivery.corrupted[i]});
+        }
+      auto known = std::ranges::find(classes, made);
+      classOf.push_back(known - classes.begin());
+      if (known == classes.end())
+        classes.push_back(std::move(made));
+    }
+  }
+  /// Of each device its class and which of its members are wrong, in order.
+  using Key = std::vector<std::pair<size_t, uint64_t>>;
+  Key key(const std::vector<bool> &wrong) const {
+    Key made;
+    for (size_t device = 0; device < members.size(); ++device) {
+      uint64_t bits = 0;
+      for (unsigned member : members[device])
+        bits = bits << 1 | (wrong[member] ? 1 : 0);
+      made.push_back({classOf[device], bits});
+    }
+    std::ranges::sort(made);
+    return made;
+  }
+
+private:
+  struct Device {
+    Rational max, min;
+    std::vector<std::pair<int64_t, Rational>> votes;
+    bool operator==(const Device &) const = default;
+  };
+  std::vector<Device> classes;
+  std::vector<size_t> classOf;
+  std::vector<std::vector<unsigned>> members; ///< by device
+};
+
+void byTable(const VoteOptions &options, AnswerGuarantee &guarantee, const PatternShare &shareOf) {
   VoteCertificate &certificate = guarantee.certificate;
+  const DeviceClasses classes(*certificate.delivery);
+  std::map<DeviceClasses::Key, Rational> known;
   std::map<Rational, int64_t> byShare;
   int64_t samples = 0;
   for (auto [pattern, count] : certificate.statistics.votes) {
     std::vector<bool> wrong;
     for (size_t i = 0; i < certificate.statistics.memberErrors.size(); ++i)
       wrong.push_back(pattern >> i & 1);
-    byShare[claimed(*certificate.delivery, answerShares(*certificate.delivery, wrong))] += count;
+    auto [slot, isNew] = known.try_emplace(classes.key(wrong));
+    if (isNew)
+      slot->second = shareOf(wrong);
+    byShare[slot->second] += count;
     samples += count;
   }
   int64_t levels = byShare.size() - byShare.contains(Rational(0));
@@ -168,8 +220,6 @@ AnswerShares answerShares(const VoteDelivery &delivery, const std::vector<bool> 
 
 namespace {
 
-using PatternShare = std::function<Rational(const std::vector<bool> &wrong)>;
-
 std::optional<AnswerGuarantee> guaranteeOf(const ErrorStatistics &statistics, const VoteDelivery &delivery,
                                            const VoteOptions &options, const PatternShare &share) {
   AnswerGuarantee guarantee;
@@ -183,7 +233,7 @@ std::optional<AnswerGuarantee> guaranteeOf(const ErrorStatistics &statistics, co
   certificate.delivery = delivery;
   if (!statistics.votes.empty()) {
     certificate.limits.clear();
-    byTable(options, guarantee);
+    byTable(options, guarantee, share);
     return guarantee;
   }
   if (statistics.independent) {

@@ -25,7 +25,7 @@ std::optional<double> fastAnswerShare(const VoteDelivery &delivery, const std::v
 struct AnswerGuarantee {
   std::optional<VoteConflict> conflict; ///< rates contradict each other; then there is nothing else
   Rational none;                        ///< probability that there is no answer, as AnswerShares has it
-  VoteCertificate certificate; ///< its `value`: what the delivery claims has at most this probability
+  VoteCertificate certificate;          ///< its `value`: what the delivery claims has at most this probability
 };
 
 /// The least bound on wrong answers that follows from what is known: of a table of votes by limits of how many samples

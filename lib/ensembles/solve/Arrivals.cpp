@@ -136,8 +136,8 @@ VoteDelivery deliveryOf(const AnswerProblem &problem, const std::vector<Answerin
     const AnsweringDevice &on = devices[member.on];
     const Rational &bits = problem.runs[member.kind][on.device][on.level].corrupted;
     delivery.device.push_back(static_cast<unsigned>(member.on));
-    delivery.corrupted.push_back(Rational(1) - (Rational(1) - bits) *
-                                                   (Rational(1) - problem.devices[on.device].corrupted));
+    delivery.corrupted.push_back(Rational(1) -
+                                 (Rational(1) - bits) * (Rational(1) - problem.devices[on.device].corrupted));
     delivery.weights.push_back(problem.kinds[member.kind].weight);
   }
   return delivery;

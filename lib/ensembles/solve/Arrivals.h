@@ -11,11 +11,11 @@ struct ArrivalShare {
   double estimate = 1;
 };
 
-/// At least: 1 - the sum over the parts of 1 - share, for one quantile of each whose times add up to `time` at most (the
-/// union bound). At most: for each part alone, what the others leave is all of `time`; a part whose quantiles lie before
-/// and behind it has the share of the later one. Both are the share itself where there is one part with a quantile at
-/// just this time. The estimate is lognormal between quantiles: ln t is linear in the standard normal quantile of the
-/// share, and goes on so beyond the outer ones; of several parts the same quantiles are added.
+/// At least: 1 - the sum over the parts of 1 - share, for one quantile of each whose times add up to `time` at most
+/// (the union bound). At most: for each part alone, what the others leave is all of `time`; a part whose quantiles lie
+/// before and behind it has the share of the later one. Both are the share itself where there is one part with a
+/// quantile at just this time. The estimate is lognormal between quantiles: ln t is linear in the standard normal
+/// quantile of the share, and goes on so beyond the outer ones; of several parts the same quantiles are added.
 ArrivalShare arrivalShare(const std::vector<LatencyQuantiles> &parts, int64_t time);
 
 /// Of one device: its members in turn, and its network.

@@ -103,7 +103,8 @@ public:
     });
     double best = kInfinity, bestJoules = kInfinity, open = kInfinity;
     for (const Candidate &one : candidates) {
-      if (one.key > best || (one.key == best && one.joules >= bestJoules && problem.objective != AnswerObjective::Error))
+      if (one.key > best ||
+          (one.key == best && one.joules >= bestJoules && problem.objective != AnswerObjective::Error))
         break;
       if (solved >= options.effort) {
         result.isComplete = false;
@@ -302,8 +303,8 @@ private:
     times.erase(std::unique(times.begin(), times.end()), times.end());
     return times;
   }
-  /// The first step at which something holds that holds from then on; the time-out (0 where there is none) if it does at
-  /// no step.
+  /// The first step at which something holds that holds from then on; the time-out (0 where there is none) if it does
+  /// at no step.
   template <typename F> int64_t timeUntil(const std::vector<AnsweringDevice> &devices, F holds) const {
     std::vector<int64_t> times = steps(devices);
     size_t low = 0, high = times.size();
@@ -478,9 +479,8 @@ private:
       time.quorumEstimate = estimatedTime(one, choice.quorum, time.share);
       choice.times.push_back(time);
     }
-    auto estimated = weights<double>(one.devices, {}, [&](const AnsweringDevice &device) {
-      return shareOf(device, timeout).estimate;
-    });
+    auto estimated = weights<double>(one.devices, {},
+                                     [&](const AnsweringDevice &device) { return shareOf(device, timeout).estimate; });
     for (const auto &[weight, probability] : estimated)
       choice.noneEstimate += weight < choice.quorum ? probability : 0;
     estimateWrong(one, choice);
@@ -537,8 +537,7 @@ private:
                          choice.joules, best->joules, who, errors);
     case AnswerObjective::Latency:
       return fmt::format("a member more makes no input faster: 99 % in {:.6g} s with {} there, in {:.6g} s now",
-                         valueOf(*best, problem.objective) * 1e-12, who,
-                         valueOf(choice, problem.objective) * 1e-12);
+                         valueOf(*best, problem.objective) * 1e-12, who, valueOf(choice, problem.objective) * 1e-12);
     case AnswerObjective::Error:
       return fmt::format("no member there lowers the error: at the best, {} is {}", who, errors);
     }
@@ -609,7 +608,8 @@ uint64_t answerPlacements(const AnswerProblem &problem) {
 }
 
 int64_t answerTests(const AnswerProblem &problem, const MemberStatistics &statistics) {
-  int64_t tests = std::ranges::count_if(statistics.memberErrors, [](const ErrorRate &rate) { return rate.samples > 0; });
+  int64_t tests =
+      std::ranges::count_if(statistics.memberErrors, [](const ErrorRate &rate) { return rate.samples > 0; });
   tests += std::ranges::count_if(statistics.jointErrors, [](const auto &entry) { return entry.second.samples > 0; });
   if (statistics.table.kinds.empty())
     return std::max<int64_t>(1, tests);

@@ -471,7 +471,8 @@ private:
     }
     std::map<std::vector<Use>, const RejectedAnswer *> rejected;
     for (const RejectedAnswer &one : plan.result.rejected) {
-      if (std::ranges::any_of(one.devices, [&](const AnsweringDevice &on) { return on.device >= problem.devices.size(); }) ||
+      if (std::ranges::any_of(one.devices,
+                              [&](const AnsweringDevice &on) { return on.device >= problem.devices.size(); }) ||
           !isPlaced(one.devices))
         return;
       std::vector<Use> uses;
@@ -538,8 +539,8 @@ private:
                                       "or late too often with errors that have the stated rates",
                                       seen, lacking, shown));
     if (open)
-      out.trusted.push_back(fmt::format("the search, that {} placements with less energy do not keep what is required",
-                                        open));
+      out.trusted.push_back(
+          fmt::format("the search, that {} placements with less energy do not keep what is required", open));
   }
 
   const AnswerPlan &plan;

@@ -1,8 +1,10 @@
 #include "lib/ensembles/verify/Ensemble.h"
+#include "lib/ensembles/verify/BinomialTail.h"
 #include "lib/ensembles/verify/Members.h"
 #include "lib/ensembles/verify/StatedStatistics.h"
 #include "lib/ensembles/verify/Vote.h"
 #include "llvm/ADT/STLExtras.h"
+#include <bit>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -43,6 +45,7 @@ private:
       if (const MemberChoice *shown = of.shown())
         guaranteed(*shown);
     verifyRejections(members.assumedRejections);
+    classes();
     failures();
     answer();
   }
@@ -129,6 +132,40 @@ private:
     uint64_t number = 0;
     llvm::append_range(out.findings, verifyDeviceFailures(plan.problem, *chosen, proven, number));
     out.checked.push_back(fmt::format("a quorum after each of {} losses of devices", number));
+  }
+
+  /// Votes of the first members of each kind, by true class.
+  void classes() {
+    if (plan.classes.empty() || !plan.chosen())
+      return;
+    const VoteTable &table = plan.statistics.table;
+    uint64_t columns = 0;
+    std::vector<unsigned> left = plan.chosen()->counts;
+    unsigned members = 0;
+    for (size_t column = 0; column < table.kinds.size(); ++column)
+      if (table.kinds[column] < left.size() && left[table.kinds[column]] > 0)
+        --left[table.kinds[column]], columns |= uint64_t{1} << column, ++members;
+    const Rational delta =
+        (Rational(1) - plan.confidence) / (Rational(plan.tests) * Rational(static_cast<int64_t>(table.classes.size())));
+    for (const EnsemblePlan::ClassError &one : plan.classes) {
+      auto votes = table.classes.find(one.name);
+      int64_t samples = 0, wrong = 0;
+      if (votes != table.classes.end())
+        for (auto [pattern, number] : votes->second) {
+          samples += number;
+          wrong += 2 * unsigned(std::popcount(pattern & columns)) >= members ? number : 0;
+        }
+      if (members != plan.chosen()->members.size() || samples != one.samples || wrong != one.wrong)
+        return find("class '{}': {} of {} votes are wrong, {} of {} are stated", one.name, wrong, samples, one.wrong,
+                    one.samples);
+      auto holds = one.limit >= Rational(1) ? std::optional(true) : tailAtMost(wrong, samples, one.limit, delta);
+      if (!holds)
+        out.trusted.push_back(fmt::format("the limit of class '{}': too many terms", one.name));
+      else if (!*holds)
+        return find("class '{}': {} of {} votes are wrong, which does not show at most {}", one.name, wrong, samples,
+                    one.limit.print());
+    }
+    out.checked.push_back(fmt::format("guaranteed errors of {} classes, together", plan.classes.size()));
   }
 
   /// What is said of answers is of votes as they are placed, and follows.

@@ -37,8 +37,8 @@ struct Outcome {
   Rational wrong, none, undecided;
 };
 
-/// Ways in which votes may arrive: ways with as much weight in all, as much of it wrong and as much of it right are one.
-/// What is neither is of a device of which only limits are known: its right votes help nobody but the quorum.
+/// Ways in which votes may arrive: ways with as much weight in all, as much of it wrong and as much of it right are
+/// one. What is neither is of a device of which only limits are known: its right votes help nobody but the quorum.
 struct Way {
   int64_t all = 0, wrong = 0, right = 0;
   auto operator<=>(const Way &) const = default;
@@ -68,8 +68,8 @@ void addVotes(const VoteDelivery &delivery, const std::vector<Rational> &wrong, 
     into[way] = into[way] + part;
 }
 
-/// By member how likely its vote is wrong when it arrives. The ways of all devices, one after the other; without `doubt`
-/// every device is as late as it may be.
+/// By member how likely its vote is wrong when it arrives. The ways of all devices, one after the other; without
+/// `doubt` every device is as late as it may be.
 Ways waysOf(const VoteDelivery &delivery, const std::vector<Rational> &wrong, bool doubt) {
   Ways ways;
   ways[{}] = 1;
@@ -475,12 +475,27 @@ private:
   void deliveredTable() {
     std::vector<std::pair<Rational, int64_t>> samples;
     int64_t all = 0;
+    // What becomes of a sample depends on its devices, not on their order.
+    using Device = std::pair<std::pair<Rational, Rational>, std::vector<std::pair<int64_t, Rational>>>;
+    std::map<std::vector<Device>, Rational> known;
+    const VoteDelivery &delivery = *certificate.delivery;
     for (auto [pattern, count] : certificate.statistics.votes) {
-      std::vector<Rational> wrong = certificate.delivery->corrupted;
+      std::vector<Rational> wrong = delivery.corrupted;
       for (unsigned i = 0; i < members; ++i)
         if (pattern >> i & 1)
           wrong[i] = 1;
-      samples.push_back({claimOf(*certificate.delivery, wrong), count});
+      std::vector<Device> devices;
+      for (size_t d = 0; d < delivery.undelivered.size(); ++d)
+        devices.push_back({{delivery.undelivered[d],
+                            delivery.minUndelivered.empty() ? delivery.undelivered[d] : delivery.minUndelivered[d]},
+                           {}});
+      for (unsigned i = 0; i < members; ++i)
+        devices[delivery.device[i]].second.push_back({delivery.weights[i], wrong[i]});
+      std::ranges::sort(devices);
+      auto [slot, isNew] = known.try_emplace(std::move(devices));
+      if (isNew)
+        slot->second = claimOf(delivery, wrong);
+      samples.push_back({slot->second, count});
       all += count;
     }
     std::ranges::sort(samples);

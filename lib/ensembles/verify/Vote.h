@@ -7,7 +7,7 @@
 namespace accord {
 
 struct VoteProof : Verification {
-  bool tight = false; ///< a distribution with these rates attains the bound
+  bool tight = false;               ///< a distribution with these rates attains the bound
   std::optional<Rational> attained; ///< what a distribution with these rates attains, where one is stated
 };
 

@@ -107,8 +107,10 @@ std::optional<Rational> BlockReader::time(const Constant &value, llvm::StringRef
   auto *number = value.as<Quantity>();
   if (!number || number->dimension != Dimension::of(Base::Second)) {
     diags
-        .error(!number ? Code::WrongType : number->dimensionless() ? Code::MissingUnit : Code::WrongDimension, value.range,
-               fmt::format("'{}' is a time, not {}", name.str(), value.describe()))
+        .error(!number                   ? Code::WrongType
+               : number->dimensionless() ? Code::MissingUnit
+                                         : Code::WrongDimension,
+               value.range, fmt::format("'{}' is a time, not {}", name.str(), value.describe()))
         .help("for example 50 ms");
     return std::nullopt;
   }

@@ -19,8 +19,8 @@ class AnswerReader {
 public:
   AnswerReader(EnsembleRequest &request, std::vector<std::pair<std::string, SourceRange>> &machines, Diagnostics &diags,
                const Lookup &lookup)
-      : out(request.answer.emplace()), machines(machines), diags(diags),
-        block(diags, lookup, "'answer'"), values(diags, lookup, "'answer'") {
+      : out(request.answer.emplace()), machines(machines), diags(diags), block(diags, lookup, "'answer'"),
+        values(diags, lookup, "'answer'") {
     for (const EnsembleRequest::Kind &kind : request.kinds)
       members.push_back(kind.name);
   }
@@ -84,8 +84,7 @@ private:
              }},
             {"members_per_device",
              [&](const Constant &value) {
-               out.membersPerDevice =
-                   block.integer(value, "members_per_device", 1, kMaxMembersPerDevice).value_or(1);
+               out.membersPerDevice = block.integer(value, "members_per_device", 1, kMaxMembersPerDevice).value_or(1);
              }},
             {"voltage", [&](const Constant &value) { voltage(value); }}};
   }
@@ -115,8 +114,12 @@ private:
   }
 
   void weights(const Constant &value) {
-    if (auto *map =
-            mapOf(value, "weights", "what a vote of each member counts", "for example: weights = {wide: 2, thin: 1}"))
+    if (auto *word = value.as<Word>(); word && word->text == "log_odds") {
+      out.isLogOdds = true;
+      return;
+    }
+    if (auto *map = mapOf(value, "weights", "what a vote of each member counts",
+                          "for example: weights = {wide: 2, thin: 1}, or weights = log_odds"))
       for (const auto &[name, weight] : map->pairs) {
         if (!llvm::is_contained(members, name.text))
           unknownMember(name);
@@ -136,7 +139,11 @@ private:
       const auto &[name, of] = map->pairs[i];
       const bool isMember = llvm::is_contained(members, name.text);
       auto *inner = of->template as<MapValue>();
-      if (isMember && inner && !inner->pairs.empty() && !quantileShare(inner->pairs[0].first.text)) {
+      // Quantiles are a map themselves.
+      constexpr bool isMap = std::is_same_v<T, LatencyQuantiles>;
+      const bool isByMachine =
+          inner && !inner->pairs.empty() && (!isMap || inner->pairs[0].second->template as<MapValue>() != nullptr);
+      if (isMember && isByMachine) {
         for (const auto &[machine, one] : inner->pairs) {
           machines.push_back({machine.text, machine.range});
           if (auto found = read(*one))
@@ -168,8 +175,9 @@ private:
         return std::nullopt;
       LatencyQuantile one{*share, picoseconds(*seconds)};
       if (!made.empty() && (one.share <= made.back().share || one.time <= made.back().time)) {
-        diags.error(Code::OutOfRange, name.range,
-                    fmt::format("quantiles of '{}' ascend in share and time, and {} does not", key.str(), name.text))
+        diags
+            .error(Code::OutOfRange, name.range,
+                   fmt::format("quantiles of '{}' ascend in share and time, and {} does not", key.str(), name.text))
             .help("for example: {p50: 8 ms, p99: 20 ms}");
         return std::nullopt;
       }
@@ -208,8 +216,9 @@ private:
                                                         const char *form) {
     auto volts = parseQuantity(name.text);
     if (!volts || !volts->dimensionless() || volts->value.sign() <= 0) {
-      diags.error(Code::WrongType, name.range, fmt::format("'{}' is no voltage: a number of volts, without a unit",
-                                                           name.text))
+      diags
+          .error(Code::WrongType, name.range,
+                 fmt::format("'{}' is no voltage: a number of volts, without a unit", name.text))
           .help(form);
       return std::nullopt;
     }

@@ -15,8 +15,8 @@ std::optional<Rational> quantileShare(llvm::StringRef name);
 /// Of seconds, rounded up.
 int64_t picoseconds(const Rational &seconds);
 
-/// The file that `bit_errors from` names, by kind of member: columns member, bit_error_rate and error, rates of a member
-/// ascending from 0. Members that it does not have get an empty curve. Nothing after A1009.
+/// The file that `bit_errors from` names, by kind of member: columns member, bit_error_rate and error, rates of a
+/// member ascending from 0. Members that it does not have get an empty curve. Nothing after A1009.
 std::optional<std::vector<BitErrorCurve>> readBitErrors(const EnsembleRequest &request, Diagnostics &diags);
 
 } // namespace accord

@@ -199,15 +199,27 @@ private:
   }
   /// What is required is either of votes that all arrive, or of answers.
   void checkRequirements(const ast::Declaration &block) {
-    if (!out.answers.any())
+    if (!out.answers.any()) {
+      const auto &answer = out.answer;
+      if (answer && (answer->timeout > 0 || !answer->latency.empty() || !answer->energy.empty() ||
+                     !answer->memory.empty() || !answer->voltage.empty()))
+        diags
+            .error(
+                Code::MissingKey, rangeOf(answer->location, diags),
+                fmt::format("'answer' says what members take that answer, and nothing is required of answers of '{}'",
+                            out.name))
+            .help("for example: require answer_error <= 0.05, or minimize answer_energy");
       return;
+    }
     if (out.error)
-      diags.error(Code::NotAConstraint, rangeOf(out.error->location, diags),
-                  "'error' is of votes that all arrive, and answers are required, too")
+      diags
+          .error(Code::NotAConstraint, rangeOf(out.error->location, diags),
+                 "'error' is of votes that all arrive, and answers are required, too")
           .help("require answer_error, no_answer and answer_latency.p99, or error alone");
     if (!out.answers.isObjective && objectiveGiven)
-      diags.error(Code::UnknownChoice, block.name.range,
-                  fmt::format("answers are required of '{}', and '{}' is of its training", out.name, out.objective))
+      diags
+          .error(Code::UnknownChoice, block.name.range,
+                 fmt::format("answers are required of '{}', and '{}' is of its training", out.name, out.objective))
           .help("minimize answer_energy, answer_latency or answer_error");
     if (out.devices.empty())
       diags.error(Code::MissingKey, block.name.range, fmt::format("no device of '{}' answers", out.name))
@@ -283,11 +295,12 @@ private:
       else if (limit.name == "no_answer")
         out.answers.none = made;
       else
-        out.answers.late.push_back({limit.name, quantileShare(llvm::StringRef(limit.name).split('.').second).value_or(1),
+        out.answers.late.push_back({limit.name,
+                                    quantileShare(llvm::StringRef(limit.name).split('.').second).value_or(1),
                                     picoseconds(limit.value), made.location});
     };
     auto objective = [&](bool maximize) {
-      const std::vector<std::string> known{"step_time", "energy",        "memory",        "price",
+      const std::vector<std::string> known{"step_time",     "energy",         "memory",      "price",
                                            "answer_energy", "answer_latency", "answer_error"};
       if (maximize) {
         diags.error(Code::UnknownChoice, entry.range, "an ensemble minimizes")
@@ -299,9 +312,8 @@ private:
         out.objective = word, objectiveGiven = true;
       out.answers.isObjective |= llvm::StringRef(word).starts_with("answer_");
     };
-    std::vector<RequirementSpec> specs = {{"error", false, "0.09 confidence 0.95"},
-                                          {"answer_error", false, "0.05"},
-                                          {"no_answer", false, "0.001"}};
+    std::vector<RequirementSpec> specs = {
+        {"error", false, "0.09 confidence 0.95"}, {"answer_error", false, "0.05"}, {"no_answer", false, "0.001"}};
     for (const char *quantile : {"p50", "p90", "p95", "p99", "p999"})
       specs.push_back({std::string("answer_latency.") + quantile, false, "50 ms", 0, /*isTime=*/true});
     reader.rule(entry, rule, specs, require, objective);
@@ -372,7 +384,7 @@ private:
 
   bool readColumns() {
     size_t before = diags.errors();
-    std::vector<std::string> names{"count"};
+    std::vector<std::string> names{"count", "class"};
     for (const EnsembleRequest::Kind &kind : request.kinds)
       names.push_back(kind.name);
     for (auto [i, name] : llvm::enumerate(table.columns)) {
@@ -382,6 +394,8 @@ private:
         columns.push_back(*column);
       } else if (name == "count") {
         count = i;
+      } else if (name == "class") {
+        trueClass = i;
       } else {
         reject(head, fmt::format("column '{}' is no member", name)).suggest(nearest(name, names));
       }
@@ -429,12 +443,20 @@ private:
       return false;
     }
     SourceRange first = table.at(diags, row[columns[0].index]);
-    if (count && votes.votes.count(wrong)) {
+    auto *seen = trueClass ? &votes.classes[row[*trueClass].text] : &votes.votes;
+    if (count && seen->count(wrong)) {
       reject(first, "these votes are counted already");
       return false;
     }
     if (often > 0)
       votes.votes[wrong] += often;
+    if (trueClass)
+      (*seen)[wrong] += often;
+    constexpr size_t kMaxClasses = 10'000;
+    if (votes.classes.size() > kMaxClasses) {
+      reject(first, fmt::format("more than {} classes", kMaxClasses));
+      return false;
+    }
     votes.samples += often;
     if (votes.samples > kMaxSamples)
       reject(first, fmt::format("more than {} samples", kMaxSamples));
@@ -447,7 +469,7 @@ private:
   Diagnostics &diags;
   SourceRange head;
   std::vector<Column> columns;
-  std::optional<size_t> count; ///< the column of that name
+  std::optional<size_t> count, trueClass; ///< the columns count and class
   VoteTable votes;
 };
 } // namespace

@@ -192,8 +192,7 @@ TEST(AnswerBound, OfLateVotesIsNeverOptimistic) {
       Rational is = wrongAnswers(joint, truth, isUndecided);
       decided += isUndecided && is < Rational(1);
       for (bool isFast : {false, true}) {
-        auto guarantee =
-            isFast ? fastAnswerGuarantee(statistics, stated, {}) : answerGuarantee(statistics, stated, {});
+        auto guarantee = isFast ? fastAnswerGuarantee(statistics, stated, {}) : answerGuarantee(statistics, stated, {});
         ASSERT_TRUE(guarantee && !guarantee->conflict) << round;
         EXPECT_GE(guarantee->certificate.value, is) << round << isUndecided;
         if (complete)
@@ -217,8 +216,8 @@ TEST(AnswerBound, OfLateVotesIsNeverOptimistic) {
   EXPECT_GT(decided, 1000u);
 }
 
-/// Several latencies that depend on each other in any way: a joint distribution at random, of which only quantiles of the
-/// parts are stated.
+/// Several latencies that depend on each other in any way: a joint distribution at random, of which only quantiles of
+/// the parts are stated.
 TEST(AnswerBound, SumsOfLatenciesAreWithinTheirLimits) {
   std::mt19937 draw(22);
   for (unsigned round = 0; round < 2000; ++round) {
@@ -231,16 +230,14 @@ TEST(AnswerBound, SumsOfLatenciesAreWithinTheirLimits) {
     for (unsigned p = 0; p < parts; ++p)
       for (int64_t t = 1; t < 10; ++t) {
         const auto there = std::ranges::count_if(times, [&](const auto &one) { return one[p] <= t; });
-        if (there > 0 && draw() % 2 &&
-            (stated[p].empty() || stated[p].back().share < ratio(there, cases)))
+        if (there > 0 && draw() % 2 && (stated[p].empty() || stated[p].back().share < ratio(there, cases)))
           stated[p].push_back({ratio(there, cases), t});
       }
     if (std::ranges::any_of(stated, [](const LatencyQuantiles &one) { return one.empty(); }))
       continue; // takes no time
     const int64_t timeout = static_cast<int64_t>(draw() % 25);
-    const auto there = std::ranges::count_if(times, [&](const auto &one) {
-      return std::accumulate(one.begin(), one.end(), int64_t{0}) <= timeout;
-    });
+    const auto there = std::ranges::count_if(
+        times, [&](const auto &one) { return std::accumulate(one.begin(), one.end(), int64_t{0}) <= timeout; });
     ArrivalShare share = arrivalShare(stated, timeout);
     EXPECT_LE(share.min, ratio(there, cases)) << round;
     EXPECT_GE(share.max, ratio(there, cases)) << round;

@@ -131,8 +131,9 @@ private:
       if (problem.objective == AnswerObjective::Latency)
         for (int64_t time = 0; time <= problem.timeout; ++time) {
           value = static_cast<double>(time);
-          if (time == problem.timeout || answerGuarantee(known, delivery(quorum, time, std::nullopt, true), {})
-                                                 ->certificate.value <= ratio(1, 100))
+          if (time == problem.timeout ||
+              answerGuarantee(known, delivery(quorum, time, std::nullopt, true), {})->certificate.value <=
+                  ratio(1, 100))
             break;
         }
       if (!best || value < *best)

@@ -64,18 +64,15 @@ inline MemberStatistics randomKinds(std::mt19937 &draw, size_t kinds) {
   std::vector<Rational> onEasy, onHard;
   for (size_t k = 0; k < kinds; ++k) {
     onEasy.push_back(ratio(draw() % 8, 100)), onHard.push_back(ratio(30 + draw() % 60, 100));
-    statistics.memberErrors.push_back(
-        {hard * onHard[k] + (Rational(1) - hard) * onEasy[k], 0});
+    statistics.memberErrors.push_back({hard * onHard[k] + (Rational(1) - hard) * onEasy[k], 0});
   }
   const unsigned sizes = 2 + draw() % 2;
   for (unsigned a = 0; a < kinds; ++a)
     for (unsigned b = a; b < kinds; ++b) {
-      statistics.jointErrors[{a, b}] = {
-          hard * onHard[a] * onHard[b] + (Rational(1) - hard) * onEasy[a] * onEasy[b], 0};
+      statistics.jointErrors[{a, b}] = {hard * onHard[a] * onHard[b] + (Rational(1) - hard) * onEasy[a] * onEasy[b], 0};
       for (unsigned c = b; c < kinds && sizes > 2; ++c)
-        statistics.jointErrors[{a, b, c}] = {hard * onHard[a] * onHard[b] * onHard[c] +
-                                                 (Rational(1) - hard) * onEasy[a] * onEasy[b] * onEasy[c],
-                                             0};
+        statistics.jointErrors[{a, b, c}] = {
+            hard * onHard[a] * onHard[b] * onHard[c] + (Rational(1) - hard) * onEasy[a] * onEasy[b] * onEasy[c], 0};
     }
   return statistics;
 }

@@ -1,6 +1,6 @@
 // The choice of an ensemble, its guarantees, and what is refused.
 #include "lib/driver/Workspace.h"
-#include "lib/driver/tasks/StatedErrors.h"
+#include "lib/driver/ensembles/StatedErrors.h"
 #include "lib/driver/tasks/Vote.h"
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/ensembles/solve/AnswerBound.h"
@@ -8,7 +8,9 @@
 #include "lib/ensembles/solve/MoreData.h"
 #include "lib/ensembles/solve/VoteBounds.h"
 #include "lib/ensembles/verify/Members.h"
+#include "lib/support/ClopperPearson.h"
 #include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 #include <set>
 
@@ -41,6 +43,8 @@ public:
     certificates();
     if (plan.chosen() && request.answer && !answer(*request.answer))
       return false;
+    if (plan.chosen())
+      classErrors();
     if (plan.problem.deviceFailures > 0 && !plan.problem.max)
       plan.assumptions.push_back("what a loss of devices leaves is shown, and decides nothing: no "
                                  "error is required");
@@ -214,6 +218,29 @@ private:
     }
   }
 
+  /// Wrong votes of the chosen members by true class. A choice by the table is a choice by its classes, too.
+  void classErrors() {
+    const std::vector<unsigned> &counts = plan.chosen()->counts;
+    const Rational delta = (Rational(1) - plan.confidence) /
+                           Rational(plan.tests * std::max<int64_t>(1, std::ssize(plan.statistics.table.classes)));
+    for (const auto &[name, votes] : plan.statistics.table.classes) {
+      MemberStatistics of = plan.statistics;
+      of.anyOfKind = false;
+      of.table.votes = votes;
+      EnsemblePlan::ClassError made{name};
+      const ErrorStatistics known = statisticsOf(of, counts);
+      for (const auto &[pattern, number] : known.votes) {
+        made.samples += number;
+        if (2 * std::popcount(pattern) >= std::ssize(known.memberErrors))
+          made.wrong += number;
+      }
+      if (made.samples == 0)
+        continue;
+      made.limit = upperLimit(made.wrong, made.samples, delta);
+      plan.classes.push_back(std::move(made));
+    }
+  }
+
   /// What is guaranteed where votes are lost or wrong on their way; false after an error.
   bool answer(const EnsembleRequest::Answer &request) {
     DeliveredAnswer &made = plan.answer.emplace();
@@ -229,6 +256,8 @@ private:
       auto found = request.weights.find(kind.name);
       made.weights.push_back(found == request.weights.end() ? 1 : found->second);
     }
+    if (request.isLogOdds)
+      made.weights = logOddsWeights(plan.statistics);
     made.quorum = request.quorum;
     const std::vector<unsigned> &counts = plan.chosen()->counts;
     VoteDelivery delivery = plan.delivery();

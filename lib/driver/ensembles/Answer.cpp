@@ -1,7 +1,7 @@
-#include "lib/driver/tasks/Answer.h"
+#include "lib/driver/ensembles/Answer.h"
 #include "lib/driver/Documents.h"
 #include "lib/driver/Session.h"
-#include "lib/driver/tasks/StatedErrors.h"
+#include "lib/driver/ensembles/StatedErrors.h"
 #include "lib/ensembles/output/Answer.h"
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/ensembles/solve/ChooseAnswer.h"
@@ -14,11 +14,12 @@
 namespace accord {
 namespace {
 
-const DocumentEntry kDocument("answer", "accord vote --json of required answers, answer.json",
-                              "Members that answer on devices: what each takes there, who was chosen with which quorum, "
-                              "what is guaranteed of wrong, missing and late answers, what proves it, and why devices "
-                              "are idle. Members and devices are named by index.",
-                              answerSchema);
+const DocumentEntry
+    kDocument("answer", "accord vote --json of required answers, answer.json",
+              "Members that answer on devices: what each takes there, who was chosen with which quorum, "
+              "what is guaranteed of wrong, missing and late answers, what proves it, and why devices "
+              "are idle. Members and devices are named by index.",
+              answerSchema);
 
 using Answer = EnsembleRequest::Answer;
 
@@ -179,9 +180,12 @@ private:
 
   bool members() {
     AnswerProblem &problem = plan.problem;
+    const std::vector<int64_t> logOdds = logOddsWeights(plan.statistics);
     for (const EnsembleRequest::Kind &kind : request.kinds) {
       auto weight = answer.weights.find(kind.name);
-      problem.kinds.push_back({kind.name, weight == answer.weights.end() ? 1 : weight->second});
+      problem.kinds.push_back({kind.name, answer.isLogOdds                 ? logOdds[problem.kinds.size()]
+                                          : weight == answer.weights.end() ? 1
+                                                                           : weight->second});
       auto &byDevice = problem.runs.emplace_back();
       for (const AnswerProblem::Device &device : problem.devices) {
         auto &byLevel = byDevice.emplace_back();
@@ -258,9 +262,12 @@ private:
                       percentText(*plan.problem.maxWrong)),
           "state joint_error of more members, votes from a file, or independent; or allow more without an answer");
     }
-    plan.conflict = result.placements == 0
-                        ? "no members of these sizes run on the devices"
-                        : "no placement has a quorum in time as often as is required of answers";
+    plan.conflict =
+        result.placements == 0 ? "no members of these sizes run on the devices"
+        : result.numRejected > 0
+            ? "no votes decide in time as often as is required: where a vote is missing, they decide before "
+              "the time-out only if more than half of the weight of all members is right"
+            : "no placement has a quorum in time as often as is required of answers";
     return true;
   }
 
@@ -270,8 +277,9 @@ private:
     if (answer.membersPerDevice > 1)
       assume("members of a device take turns and send their votes together");
     if (answer.timeout > 0)
-      assume("latencies are distributed as their quantiles say; in between nothing is assumed, but for estimates, which "
-             "are lognormal");
+      assume(
+          "latencies are distributed as their quantiles say; in between nothing is assumed, but for estimates, which "
+          "are lognormal");
     if (!plan.problem.quorum && !plan.problem.maxNone)
       assume("the quorum is more than half of the weight: no 'quorum' is stated, and no 'no_answer' is required");
     if (!answer.bitErrorsFile.empty())

@@ -1,4 +1,4 @@
-#include "lib/driver/tasks/StatedErrors.h"
+#include "lib/driver/ensembles/StatedErrors.h"
 #include "lib/driver/Workspace.h"
 #include "lib/ensembles/solve/Patterns.h"
 #include <algorithm>
@@ -37,9 +37,10 @@ bool StatedErrors::hasTooManySets(unsigned size, Diagnostics &diags) const {
       i += times;
     }
     if (max[size] > kMaxSets) {
-      diags.error(Code::NumberTooLarge, rangeOf(diags, joint.location),
-                  fmt::format("a joint error of {} members is one of {:.0f} sets among {}: at most {:.0f} are looked at",
-                              joint.kinds.size(), max[size], size, kMaxSets));
+      diags.error(
+          Code::NumberTooLarge, rangeOf(diags, joint.location),
+          fmt::format("a joint error of {} members is one of {:.0f} sets among {}: at most {:.0f} are looked at",
+                      joint.kinds.size(), max[size], size, kMaxSets));
       return true;
     }
   }

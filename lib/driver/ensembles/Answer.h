@@ -7,8 +7,8 @@ namespace accord {
 
 class Session;
 
-/// The members, devices, levels and quorum that are chosen for `request`, which asks for answers, of the session's file.
-/// Nothing after errors, as of `planEnsemble`.
+/// The members, devices, levels and quorum that are chosen for `request`, which asks for answers, of the session's
+/// file. Nothing after errors, as of `planEnsemble`.
 std::optional<AnswerPlan> planAnswers(Session &base, const Options &options, const EnsembleRequest &request,
                                       std::optional<int> &status);
 
