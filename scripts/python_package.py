@@ -43,7 +43,7 @@ COMMANDS = {
     "schedule": ("schedule", ["schedule"]),
     "time": ("time", ["time"]),
     "verify": ("verify", ["verify"]),
-    "vote": ("vote", ["vote"]),
+    "vote": ("vote", ["vote", "vote_answers"]),
 }
 # Commands that are no functions: clients of a scheduler, and what is for the command line; `accord.run` runs them, too.
 OTHERS = {"cancel", "completion", "drain", "guard", "man", "measure", "queue", "run", "schema", "serve", "token", "top", "watch"}

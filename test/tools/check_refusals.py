@@ -13,7 +13,6 @@ from check_schema import check
 
 # Schema, path of the wrong value, wrong value.
 WRONG = [
-    ("answer", "confidence", "1/-2"),
     ("calibrate", "command", "estimate"),
     ("choose", "status", "cheap"),
     ("cluster_view", "nodes.0.state", "asleep"),
@@ -54,6 +53,7 @@ WRONG = [
     ("unknown", "stopped", "tired"),
     ("verify", "findings.0.code", "X1"),
     ("vote", "confidence", "1/-2"),
+    ("vote_answers", "confidence", "1/-2"),
     ("vote", "error_statistics.votes.patterns", [[1, 2, 3]]),
 ]
 

@@ -15,7 +15,7 @@ namespace accord {
 namespace {
 
 const DocumentEntry
-    kDocument("answer", "accord vote --json of required answers, answer.json",
+    kDocument("vote_answers", "accord vote --json of required answers, answer.json",
               "Members that answer on devices: what each takes there, who was chosen with which quorum, "
               "what is guaranteed of wrong, missing and late answers, what proves it, and why devices "
               "are idle. Members and devices are named by index.",

@@ -1,7 +1,7 @@
 // The choice of an ensemble, its guarantees, and what is refused.
+#include "lib/driver/ensembles/EnsembleChooser.h"
 #include "lib/driver/Workspace.h"
 #include "lib/driver/ensembles/StatedErrors.h"
-#include "lib/driver/tasks/Vote.h"
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/ensembles/solve/AnswerBound.h"
 #include "lib/ensembles/solve/ChooseMembers.h"

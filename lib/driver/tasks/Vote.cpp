@@ -3,6 +3,7 @@
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/Session.h"
 #include "lib/driver/ensembles/Answer.h"
+#include "lib/driver/ensembles/EnsembleChooser.h"
 #include "lib/ensembles/output/Answer.h"
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/ensembles/solve/ChooseMembers.h"
@@ -172,6 +173,13 @@ std::optional<EnsemblePlan> planEnsemble(Session &base, const Options &options, 
   auto request = base.program().ensemble();
   if (!request)
     return std::nullopt;
+  if (request->answers.any()) {
+    diags
+        .error(Code::NotSupported, rangeOf(diags, request->location),
+               fmt::format("answers are required of ensemble '{}', and its training is planned here", request->name))
+        .help("accord vote plans who answers; require 'error' for the training");
+    return std::nullopt;
+  }
   EnsemblePlan plan;
   plan.name = request->name, plan.train = request->train, plan.version = kVersion;
   plan.request = *request;

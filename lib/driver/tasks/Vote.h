@@ -14,10 +14,6 @@ int vote(const Options &options);
 /// the session's diagnostics; those of a member's training are printed, and `status` is the exit status of that.
 std::optional<EnsemblePlan> planEnsemble(Session &base, const Options &options, std::optional<int> &status);
 
-/// Chooses, guarantees and claims, once facts and costs are there. False after errors, which go to
-/// `diags`: what cannot be certified (A1005, A1007, A1008).
-bool chooseEnsemble(EnsemblePlan &plan, Diagnostics &diags);
-
 /// accord vote --widths: how wide members may be that together cost what the training's model does.
 /// `asked`: MEMBER.PARAMETER or MEMBER.PARAMETER:STEP, an integer parameter of the member's model. The exit status.
 int voteWidths(const Options &options, const std::string &asked);

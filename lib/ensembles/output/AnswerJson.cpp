@@ -126,6 +126,11 @@ void describeChoice(JsonFields &f, AnswerChoice &choice) {
       });
 }
 
+void describeConflict(JsonVisitor &v, std::string &conflict) {
+  v.fixedArray(1, "expected one conflict",
+               [&](size_t, JsonVisitor &one) { one.object([&](JsonFields &f) { f.field("constraint", conflict); }); });
+}
+
 void describeAnswerPlan(JsonFields &f, AnswerPlan &plan) {
   const bool isChosen = f.reads() ? f.has("best") : f.writes() && plan.result.best;
   SearchStatus status = f.writes() ? statusOf(plan) : SearchStatus::Unknown;
@@ -174,7 +179,7 @@ void describeAnswerPlan(JsonFields &f, AnswerPlan &plan) {
                g.field("device", one.device, kIndex).field("count", one.count, kPositive).field("reason", one.reason);
              })
       .field("assumptions", plan.assumptions)
-      .maybe("conflict", plan.conflict);
+      .maybeIf(!plan.conflict.empty(), "conflict", plan.conflict, describeConflict);
   if (f.reads())
     f.check("status", status == statusOf(plan), "is not that of what was found");
 }

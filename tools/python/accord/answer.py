@@ -239,7 +239,7 @@ def conflict_text(one: Union[str, Dict[str, Any]]) -> str:
     return f"{one.get('constraint', '')}{where}" + (f": {one['detail']}" if "detail" in one else "")
 
 
-_DOCUMENTS: Tuple[str, ...] = ("plan", "mine", "prune", "vote", "jobs", "schedule", "choose", "stages", "time")
+_DOCUMENTS: Tuple[str, ...] = ("plan", "mine", "prune", "vote", "answer", "jobs", "schedule", "choose", "stages", "time")
 
 
 def load(path: "str | os.PathLike[str]") -> Answer:
