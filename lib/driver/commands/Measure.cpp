@@ -13,6 +13,7 @@ namespace {
 
 struct MeasureOptions {
   std::string device = "cuda", output;
+  bool sparse = false;
 };
 
 /// "" of a device as PyTorch writes it: "cuda", "cuda:1".
@@ -23,7 +24,7 @@ std::string wrongDevice(const std::string &device) {
 }
 
 int writeScript(const MeasureOptions &options) {
-  std::string script = operations::measuringScript(options.device);
+  std::string script = operations::measuringScript(options.device, options.sparse);
   if (options.output.empty()) {
     standardOutput() << script;
     return kDone;
@@ -41,8 +42,10 @@ const CommandEntry kEntry("measure", "Write a PyTorch script that measures singl
   command.option("--device", options->device, "Device of PyTorch that the script measures")
       .showDefault()
       .check(wrongDevice);
+  command.flag("--sparse", options->sparse, "The script measures 2:4 products, and what finding masks takes");
   addOutput(command, options->output, "File to write (default: standard output)");
-  command.example("accord measure -o measure.py");
+  command.example("accord measure -o measure.py\n"
+                  "         accord measure --sparse -o sparse.py");
   command.action([options] { return writeScript(*options); });
 });
 

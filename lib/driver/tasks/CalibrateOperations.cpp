@@ -4,6 +4,7 @@
 #include "lib/language/syntax/Parser.h"
 #include "lib/machine/operations/File.h"
 #include "lib/machine/operations/Score.h"
+#include "lib/machine/operations/SparseProducts.h"
 #include "lib/support/CommandHost.h"
 #include "lib/support/documents/Fields.h"
 #include "lib/support/documents/JsonText.h"
@@ -55,7 +56,8 @@ OperationsDocument documentOf(const Fit &fit, std::vector<ErrorTable> tables) {
     for (size_t i = 0; i < kParameters; ++i)
       document.parameters.push_back({device, info(i).name, info(i).unit, values[i]});
   };
-  add("", fit.shared);
+  if (fit.sparse.empty() || !fit.device.empty())
+    add("", fit.shared);
   for (auto &[name, values] : fit.device)
     add(name, values);
   return document;
@@ -73,7 +75,10 @@ public:
     auto rows = read(options.rows, [&](std::string_view text) { return readRows(text, options.rows, *devices); });
     if (!rows)
       return finish();
-    return options.check.empty() ? fitAll(*rows, *devices) : checkAll(*rows, *devices);
+    auto sparse = read(options.rows, [&](std::string_view text) { return readSparseRows(text, options.rows); });
+    if (!sparse)
+      return finish();
+    return options.check.empty() ? fitAll(*rows, *devices, std::move(*sparse)) : checkAll(*rows, *devices, *sparse);
   }
 
 private:
@@ -90,27 +95,40 @@ private:
     return std::nullopt;
   }
 
-  int fitAll(const std::vector<Row> &rows, const Devices &devices) {
-    auto made = fit(rows, devices);
+  int fitAll(const std::vector<Row> &rows, const Devices &devices, std::vector<SparseKernelTable> sparse) {
+    // Of a table with 2:4 products alone there is no model of dense ones to fit.
+    auto made = rows.empty() && !sparse.empty() ? Result<Fit>(Fit{}) : fit(rows, devices);
     if (!made) {
       report(made.error());
       return finish();
     }
+    made->sparse = std::move(sparse);
     if (!options.output.empty() && !writeFile(diags, options.output, write(*made)))
       return finish();
-    std::vector<ErrorTable> tables{summarize("seen", predictions(*made, rows, devices))};
-    if (auto half = predictOtherHalf(rows, devices))
-      tables.push_back(summarize("other half", *half));
-    if (auto others = leaveDevicesOut(rows, devices))
-      tables.push_back(summarize("device left out", *others));
+    std::vector<ErrorTable> tables;
+    if (!rows.empty()) {
+      tables.push_back(summarize("seen", predictions(*made, rows, devices)));
+      if (auto half = predictOtherHalf(rows, devices))
+        tables.push_back(summarize("other half", *half));
+      if (auto others = leaveDevicesOut(rows, devices))
+        tables.push_back(summarize("device left out", *others));
+    }
+    if (!made->sparse.empty())
+      for (ErrorTable &table : sparseErrors(made->sparse))
+        tables.push_back(std::move(table));
     return show(*made, std::move(tables));
   }
 
-  int checkAll(const std::vector<Row> &rows, const Devices &devices) {
+  int checkAll(const std::vector<Row> &rows, const Devices &devices, const std::vector<SparseKernelTable> &sparse) {
     auto made = read(options.check, [&](std::string_view text) { return operations::readFile(text, options.check); });
     if (!made)
       return finish();
-    return show(*made, {summarize("checked", predictions(*made, rows, devices))});
+    std::vector<ErrorTable> tables;
+    if (!rows.empty())
+      tables.push_back(summarize("checked", predictions(*made, rows, devices)));
+    if (!sparse.empty())
+      tables.push_back(checkSparse(made->sparse, sparse));
+    return show(*made, std::move(tables));
   }
 
   int show(const Fit &made, std::vector<ErrorTable> tables) {

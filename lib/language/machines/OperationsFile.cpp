@@ -42,6 +42,13 @@ bool applyOperations(accel::AcceleratorOp machine, FileId file, llvm::StringRef 
     machine.setEntriesAttr(entries.getDictionary(machine.getContext()));
     return true;
   }
+  if (known.empty() && !read->sparse.empty()) {
+    diags
+        .error(Code::BadCalibration, at,
+               fmt::format("'{}' has 2:4 products alone, and nothing of dense operations", name.str()))
+        .help(fmt::format("`accord prune` reads it: kernels from \"{}\" in `sparsity for …`", name.str()));
+    return false;
+  }
   diags
       .error(Code::BadCalibration, at,
              fmt::format("'{}' has the devices {}, and this machine is '{}'", name.str(), fmt::join(known, ", "),

@@ -11,6 +11,7 @@ namespace {
 
 /// Layers of a training, at most; a limit above says nothing.
 constexpr int64_t kMaxLayers = 1'000'000;
+constexpr int64_t kMaxPeriod = 1'000'000'000;
 
 const std::vector<std::string> kOperands{"weights", "activations", "gradients"};
 
@@ -34,11 +35,14 @@ public:
         patterns(*node, entry);
       else if (node && (node->kind.text == "accuracy" || node->kind.text == "sensitivity"))
         measurements(*node, entry);
+      else if (node && node->kind.text == "kernels")
+        kernels(*node, entry);
       else if (node)
         reader.unknown(node->kind, keys, /*pair=*/false);
       else
         diags.error(Code::UnknownEntryKind, entry.range, "a sparsity has no paths");
     }
+    applyRecipe();
     if (!stated)
       diags.error(Code::MissingKey, block.kindRange, fmt::format("sparsity for '{}' says nothing of zeros", out.train))
           .help("for example: weights of * = {nm(2, 4), unstructured(density = 0.5)}");
@@ -53,7 +57,8 @@ private:
           .help(fmt::format("'{} of * = …' means all of them", key));
       return;
     }
-    if (!llvm::is_contained({"margin", "confidence", "format", "phases"}, key)) {
+    if (!llvm::is_contained({"margin", "confidence", "format", "phases", "recipe", "dense_layers", "distribution"},
+                            key)) {
       reader.unknown(pair.key, keys, /*pair=*/true);
       return;
     }
@@ -69,9 +74,86 @@ private:
                       out.confidence = number->toDouble();
                   }},
                  {"format", [&](const Constant &value) { out.formats = readFormats(value, reader); }},
+                 {"recipe", [&](const Constant &value) { recipe(value); }},
+                 {"dense_layers", [&](const Constant &value) { denseLayers(value); }},
+                 {"distribution",
+                  [&](const Constant &value) {
+                    out.isErdosRenyi = reader.word(value, key, {"uniform", "erk"}) == "erk";
+                  }},
                  {"phases", [&](const Constant &value) {
                     out.forwardOnly = reader.word(value, key, {"forward", "training"}) == "forward";
                   }}});
+  }
+
+  /// `static`, `dynamic` or `dynamic(every = 100)`.
+  void recipe(const Constant &value) {
+    const std::vector<std::string> known{"static", "dynamic"};
+    auto *call = value.as<CallValue>();
+    if (!call) {
+      const std::string word = reader.word(value, "recipe", known);
+      if (!word.empty())
+        out.movesMasks = word == "dynamic";
+      return;
+    }
+    if (call->name != "dynamic") {
+      diags
+          .error(Code::UnknownChoice, value.range,
+                 fmt::format("a recipe is static, dynamic or dynamic(every = 100), not {}", value.describe()))
+          .suggest(nearest(call->name, known));
+      return;
+    }
+    CallArguments arguments(reader, *call, value.range, {"every"}, {});
+    const Constant *every = arguments.good() ? arguments.get("every") : nullptr;
+    if (auto steps = every ? reader.integer(*every, "every", 1, kMaxPeriod) : std::nullopt) {
+      out.movesMasks = true;
+      out.maskPeriod = *steps;
+    }
+  }
+
+  void denseLayers(const Constant &value) {
+    const Constants ends = membersOf(value);
+    for (const Constant &one : ends) {
+      const std::string word = reader.word(one, "dense_layers", {"none", "first", "last"});
+      out.keepsFirstDense |= word == "first", out.keepsLastDense |= word == "last";
+      if (word == "none" && ends.size() > 1)
+        diags.error(Code::DuplicateArgument, one.range, "'none' stands alone").help("for example: {first, last}");
+    }
+  }
+
+  /// Masks of weights are as the recipe says; a pattern may not say another thing.
+  void applyRecipe() {
+    if (!out.movesMasks)
+      return;
+    const char *other = *out.movesMasks ? "static" : "dynamic";
+    for (SparsityRequest::Rule &rule : out.rules) {
+      if (rule.of != GemmOperand::Weights)
+        continue;
+      for (size_t i = 0; i < rule.choices.size(); ++i) {
+        if (llvm::StringRef(rule.texts[i]).contains(other))
+          diags
+              .error(Code::DuplicateArgument, rangeOf(rule.location, diags),
+                     fmt::format("{}, and the recipe says {} masks", rule.texts[i],
+                                 *out.movesMasks ? "dynamic" : "static"))
+              .help("leave it to one of them");
+        rule.choices[i].dynamic = *out.movesMasks;
+      }
+    }
+  }
+
+  void kernels(const ast::Node &node, const ast::Entry &entry) {
+    reader.clauses(entry, kFrom);
+    if (!entry.clauses().from || entry.clauses().from->value.empty() || node.value || node.hasBlock ||
+        node.hasArguments || node.count || !node.type.empty()) {
+      diags.error(Code::MissingArgument, node.kind.range, "'kernels' are read from a file of accord calibrate --operations")
+          .help("for example: kernels \"NVIDIA H200\" from \"gpu.operations\"");
+      return;
+    }
+    if (out.kernels) {
+      diags.error(Code::DuplicateKey, node.kind.range, "'kernels' are given twice");
+      return;
+    }
+    out.kernels = {node.label ? node.label->value : "",
+                   reader.beside(entry.clauses().from->value, entry.clauses().fromRange), reader.place(entry.range)};
   }
 
   void patterns(const ast::Node &node, const ast::Entry &entry) {

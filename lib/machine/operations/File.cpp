@@ -1,8 +1,11 @@
 #include "lib/machine/operations/File.h"
+#include "lib/machine/operations/SparseProducts.h"
 #include "lib/support/Number.h"
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <set>
+#include <tuple>
 
 namespace accord::operations {
 namespace {
@@ -11,7 +14,7 @@ std::string line(const std::string &owner, const Parameters &values, size_t i) {
   return fmt::format("{} {} = {}{}{}\n", owner, info(i).name, values[i], *info(i).unit ? " " : "", info(i).unit);
 }
 
-constexpr double kMaxNumber = 1e30;
+constexpr double kMaxNumber = 1e30, kMaxSpeedup = 1000;
 constexpr std::array kProducts{Kind::Gemm, Kind::BatchedGemm};
 std::string tilesName(Kind kind) { return std::string(nameOf(kind)) + "_tiles"; }
 
@@ -37,8 +40,10 @@ public:
       complete(owner.empty() ? "shared" : owner, names.size(), kParameters, "parameters");
     for (auto &[name, numbers] : inSheet)
       complete(name, numbers.size(), kSheet.size(), "numbers of the sheet");
-    if (errors.empty() && !seen.count(""))
+    if (errors.empty() && !seen.count("") && (sparse.empty() || !seen.empty() || !inSheet.empty() || !tiled.empty()))
       complain("the shared parameters are missing");
+    for (auto &[key, table] : sparse)
+      finishSparse(key, table);
     if (!errors.empty())
       return std::move(errors);
     return std::move(fit);
@@ -84,6 +89,8 @@ private:
       return;
     }
     std::string owner;
+    if (rest.starts_with("sparse ") || rest.starts_with("masks "))
+      return sparseLine();
     bool shared = rest.starts_with("shared "), sheet = rest.starts_with("sheet ");
     if (shared || sheet)
       word();
@@ -116,6 +123,63 @@ private:
     } else {
       (shared ? fit.shared : fit.device[owner])[index] = number(info(index).unit, name, info(index).upper);
     }
+  }
+
+  /// `sparse "DEVICE" TYPE ROWS DEPTH COLUMNS = SPEEDUP` or `masks "DEVICE" TYPE transposable ELEMENTS = SECONDS s`.
+  void sparseLine() {
+    const bool isProduct = word() == "sparse";
+    std::string owner;
+    if (!quoted(owner))
+      return;
+    const std::string type = word();
+    SparseKernelTable &table = sparse[{owner, type}];
+    if (isProduct) {
+      SparseKernelPoint point;
+      for (double *size : {&point.rows, &point.depth, &point.columns})
+        *size = wholeNumber();
+      if (!expect("="))
+        return;
+      point.speedup = number("", "speed-up", kMaxSpeedup);
+      table.points.push_back(point);
+      return;
+    }
+    std::string_view before = rest;
+    const std::string kind = word();
+    if (kind != "plain" && kind != "transposable") {
+      rest = before;
+      return complain("expected 'plain' or 'transposable'");
+    }
+    MaskKernelPoint mask{kind == "transposable", wholeNumber(), 0};
+    if (!expect("="))
+      return;
+    mask.seconds = number("s", "seconds", kMaxNumber);
+    table.masks.push_back(mask);
+  }
+
+  /// A whole number above 0; 1 after an error.
+  double wholeNumber() {
+    std::string_view before = rest;
+    auto value = parseReal(word());
+    if (value && *value >= 1 && *value <= kMaxNumber && *value == std::floor(*value))
+      return *value;
+    rest = before;
+    complain("expected a whole number above 0");
+    return 1;
+  }
+
+  void finishSparse(const std::pair<std::string, std::string> &key, SparseKernelTable &table) {
+    if (!errors.empty())
+      return;
+    table.device = key.first, table.type = key.second;
+    auto shape = [](const SparseKernelPoint &point) { return std::tuple(point.rows, point.depth, point.columns); };
+    std::ranges::sort(table.points, {}, shape);
+    std::ranges::sort(table.masks, {}, [](const MaskKernelPoint &mask) { return std::pair(mask.transposable, mask.elements); });
+    if (std::ranges::adjacent_find(table.points, {}, shape) != table.points.end())
+      return complain(fmt::format("a product of '{}' a second time", key.first));
+    if (!fitSparseKernels(table))
+      return complain(fmt::format("{} products of '{}' in {}, and an interval of {:.0f} % needs {}", table.points.size(),
+                                  key.first, key.second, 100 * kSparseCoverage, kMinSparsePoints));
+    fit.sparse.push_back(std::move(table));
   }
 
   bool quoted(std::string &owner) {
@@ -174,6 +238,7 @@ private:
   bool version = false;
   std::map<std::string, std::set<std::string>> seen, inSheet; // "" is shared
   std::set<std::pair<std::string, Kind>> tiled;
+  std::map<std::pair<std::string, std::string>, SparseKernelTable> sparse;
   Fit fit;
   Errors errors;
 };
@@ -184,7 +249,8 @@ std::string write(const Fit &fit) {
   std::string out = fmt::format("// Fitted by accord calibrate --operations: times of single operations.\n"
                                 "operations {}\n",
                                 kFileVersion);
-  for (size_t i = 0; i < kParameters; ++i)
+  const bool isSparseAlone = !fit.sparse.empty() && fit.device.empty();
+  for (size_t i = 0; i < kParameters && !isSparseAlone; ++i)
     out += line("shared", fit.shared, i);
   for (auto &[name, values] : fit.device)
     for (size_t i = 0; i < kParameters; ++i)
@@ -199,6 +265,14 @@ std::string write(const Fit &fit) {
       if (tiles >> i & 1)
         out += fmt::format(" {}x{}", kTiles[i].m, kTiles[i].n);
     out += "\n";
+  }
+  for (const SparseKernelTable &table : fit.sparse) {
+    for (const SparseKernelPoint &point : table.points)
+      out += fmt::format("sparse \"{}\" {} {} {} {} = {}\n", table.device, table.type, point.rows, point.depth,
+                         point.columns, point.speedup);
+    for (const MaskKernelPoint &mask : table.masks)
+      out += fmt::format("masks \"{}\" {} {} {} = {} s\n", table.device, table.type,
+                         mask.transposable ? "transposable" : "plain", mask.elements, mask.seconds);
   }
   return out;
 }

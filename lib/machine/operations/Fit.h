@@ -1,5 +1,6 @@
 // Parameters of single operations, shared by all devices, with a deviation of each device. Ceres' exceptions end here.
 #pragma once
+#include "lib/machine/model/SparseKernels.h"
 #include "lib/machine/operations/Time.h"
 
 namespace accord::operations {
@@ -10,6 +11,7 @@ struct Fit {
   /// That a device's library used for a kind of product; absent: all of kTiles.
   std::map<std::pair<std::string, Kind>, TileSet> tiles;
   Devices sheets; ///< of all devices that the fit knew, with rows or without
+  std::vector<SparseKernelTable> sparse; ///< by device and type; of rows of 2:4 products
 };
 
 /// Seconds of an operation: with the parameters of the device if it was fitted, else with the shared ones.

@@ -24,9 +24,10 @@ const Known kKnown[] = {
     {"copy", Kind::ElementWise, 1},
 };
 const std::vector<std::string> kColumns{"operation", "batch",  "m",          "n",      "k",     "width",
-                                        "type",      "device", "latency_ms", "kernel", "bytes", "watts"};
-/// What the script of `accord measure` measures and no term of the model describes.
-constexpr std::array<std::string_view, 2> kWithoutModel{"attention", "all_reduce"};
+                                        "type",      "device", "latency_ms", "kernel", "bytes", "watts", "dense_ms"};
+/// What scripts of `accord measure` measure and no term of the model describes, and what `readSparseRows` reads.
+constexpr std::array<std::string_view, 5> kWithoutModel{"attention", "all_reduce", "sparse_linear", "sparsify",
+                                                        "sparsify_transposable"};
 constexpr double kWordBytes = 4;
 constexpr double kSlack = 1.05; ///< boost clocks and clocks of the host differ by this from what they say
 

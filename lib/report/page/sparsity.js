@@ -8,6 +8,7 @@ const long = (data.step ? data.step.layers : data.pipeline.layers).map(l => l.na
 const common = names => { let n = names.length ? names[0].lastIndexOf(".") + 1 : 0; for (const name of names) while (n > 0 && name.slice(0, n) !== names[0].slice(0, n)) n = names[0].lastIndexOf(".", n - 2) + 1; return n; };
 const prefix = long.length ? long[0].slice(0, common(long)) : "";
 const short = name => (name.startsWith(prefix) ? name.slice(prefix.length) : name);
+const interval = o => (o.expected_min_s < o.expected_max_s ? `${seconds(o.expected_min_s)} to ${seconds(o.expected_max_s)}` : "–");
 const chosenOf = layer => layer.options[layer.chosen];
 const metricWord = { step_time: "step time", energy: "energy of a step", memory: "memory of weights and their states", throughput: "images a second" }[data.objective];
 const phases = [["forward_s", "forward"], ["data_gradient_s", "data_gradient"], ["weight_gradient_s", "weight_gradient"], ["update_s", "update"], ["gradient_sync_s", "communication"]];
@@ -26,8 +27,9 @@ function header() {
     const sparse = s.layers.filter(l => l.chosen > 0).length;
     byId("degrees").textContent = `zeros in ${sparse} of ${s.layers.length} layers`;
     byId("headline").append(
-      tile("Step", ...split(seconds(s.time_s)), `dense ${seconds(s.dense_time_s)}: ${faster(s.dense_time_s, s.time_s)}`),
-      tile("Step, at most", ...split(seconds(s.time_quantile_s)), `with confidence ${percent(data.confidence)}`),
+      tile("Step, expected", ...split(seconds(s.expected_s)), `dense ${seconds(s.dense_time_s)}: ${faster(s.dense_time_s, s.expected_s)}${s.expected_min_s < s.expected_max_s ? ` · ${seconds(s.expected_min_s)} to ${seconds(s.expected_max_s)}` : ""}`),
+      tile("Step, ideal", ...split(seconds(s.time_s)), `at the rates of the core: ${faster(s.dense_time_s, s.time_s)}${s.time_quantile_s > s.time_s ? ` · ${seconds(s.time_quantile_s)} or less for ${percent(data.confidence)} of masks` : ""}`),
+      ...(s.recipe ? [tile("Masks", s.recipe, "", s.scope)] : []),
       ...(s.dense_energy_J > 0 ? [tile("Energy", ...split(si(s.energy_J, "J")), `dense ${si(s.dense_energy_J, "J")}`)] : []),
       tile("Weights and states", ...split(bytes(s.state_bytes)), `dense ${bytes(s.dense_state_bytes)}`),
       tile("Not touched by zeros", ...split(seconds(s.other_time_s)), "of a step"));
@@ -53,20 +55,20 @@ function layersOfStep() {
     let left = 0;
     const parts = phases.map(([key, color]) => { const part = el("i", { style: `left:${width(left)};width:${width(c[key])};background:var(--${color})`, title: `${words(color)}: ${seconds(c[key])}` }); left += c[key]; return part; });
     byId("layers-bars").append(el("span", { class: l.chosen ? "what chosen" : "what", title: l.name }, short(l.name)),
-      el("div", { class: "track", role: "img", "aria-label": `${l.name}: ${seconds(c.time_s)}, dense ${seconds(l.options[0].time_s)}` }, ...parts, el("b", { class: "limit", style: `left:${width(l.options[0].time_s)}` })),
-      el("span", { class: "amounts" }, el("span", {}, seconds(c.time_s)), l.chosen ? el("b", { style: "color:var(--good)" }, faster(l.options[0].time_s, c.time_s)) : "dense"));
+      el("div", { class: "track", role: "img", "aria-label": `${l.name}: ideal ${seconds(c.time_s)}, expected ${seconds(c.expected_s)}, dense ${seconds(l.options[0].time_s)}` }, ...parts, el("b", { class: "limit", style: `left:${width(l.options[0].time_s)}` })),
+      el("span", { class: "amounts" }, el("span", {}, seconds(c.expected_s)), l.chosen ? el("b", { style: "color:var(--good)" }, faster(l.options[0].time_s, c.expected_s)) : "dense"));
   }
   offerExport(byId("layers-bars"), "layers", () => [["layer", "option", "phase", "seconds"], ...layers.flatMap(l => phases.map(([key, phase]) => [l.name, chosenOf(l).label, phase, chosenOf(l)[key]]))], ".track > i");
-  byId("layers-hint").append(...phases.flatMap(([, color]) => [swatch(color), ` ${words(color)}  `]), " · the line is the dense layer");
+  byId("layers-hint").append(...phases.flatMap(([, color]) => [swatch(color), ` ${words(color)}  `]), " · bars are ideal, the line is the dense layer, numbers are expected");
   byId("layers-hint").classList.add("legend");
-  byId("layers-table").append(head([["layer"], ["sparsity"], ["dense", "n"], ["chosen", "n"], ["at most", "n"], ["faster", "n"], ["weights and states", "n"], ["loss", "n"], ["limited by"]]),
-    el("tbody", {}, ...layers.map(l => { const c = chosenOf(l), d = l.options[0]; return line([[short(l.name), "name"], [c.label], [seconds(d.time_s), "n"], [seconds(c.time_s), "n"], [seconds(c.time_quantile_s), "n"], [faster(d.time_s, c.time_s), "n"], [bytes(c.bytes), "n"], [c.loss, "n"], [c.bound]]); })));
+  byId("layers-table").append(head([["layer"], ["sparsity"], ["dense", "n"], ["ideal", "n"], ["expected", "n"], ["interval", "n"], ["faster", "n"], ["weights and states", "n"], ["loss", "n"], ["limited by"]]),
+    el("tbody", {}, ...layers.map(l => { const c = chosenOf(l), d = l.options[0]; return line([[short(l.name), "name"], [c.label], [seconds(d.time_s), "n"], [seconds(c.time_s), "n"], [seconds(c.expected_s), "n"], [interval(c), "n"], [faster(d.time_s, c.expected_s), "n"], [bytes(c.bytes), "n"], [c.loss, "n"], [c.bound]]); })));
   byId("options").hidden = false;
   byId("options-layer").append(...layers.map((l, i) => el("option", { value: String(i) }, l.name)));
   const show = () => {
     const l = layers[Number(byId("options-layer").value)];
-    byId("options-table").replaceChildren(head([["option"], ["forward", "n"], ["data gradient", "n"], ["weight gradient", "n"], ["update", "n"], ["exchange", "n"], ["sum", "n"], ["at most", "n"], ["energy", "n"], ["weights and states", "n"], ["loss", "n"], [""]]),
-      el("tbody", {}, ...l.options.map((o, i) => line([[o.label], ...phases.map(([key]) => [seconds(o[key]), "n"]), [seconds(o.time_s), "n"], [seconds(o.time_quantile_s), "n"], [o.energy_J > 0 ? si(o.energy_J, "J") : "–", "n"], [bytes(o.bytes), "n"], [o.loss, "n"], [i === l.chosen ? "chosen" : o.time_quantile_s > l.options[0].time_s * (1 + 1e-9) ? "slower than dense" : ""]]))));
+    byId("options-table").replaceChildren(head([["option"], ["forward", "n"], ["data gradient", "n"], ["weight gradient", "n"], ["update", "n"], ["exchange", "n"], ["ideal", "n"], ["masks", "n"], ["expected", "n"], ["interval", "n"], ["energy", "n"], ["weights and states", "n"], ["loss", "n"], [""]]),
+      el("tbody", {}, ...l.options.map((o, i) => line([[o.label], ...phases.map(([key]) => [seconds(o[key]), "n"]), [seconds(o.time_s), "n"], [o.mask_search ? seconds(o.mask_search.expected_s) : "–", "n"], [seconds(o.expected_s), "n"], [interval(o), "n"], [o.energy_J > 0 ? si(o.energy_J, "J") : "–", "n"], [bytes(o.bytes), "n"], [o.loss, "n"], [i === l.chosen ? "chosen" : Math.max(o.time_quantile_s, o.expected_s) > l.options[0].time_s * (1 + 1e-9) ? "slower than dense" : ""]]))));
     byId("options-hint").textContent = l.uses;
   };
   byId("options-layer").addEventListener("change", show);

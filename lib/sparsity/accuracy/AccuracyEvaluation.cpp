@@ -42,8 +42,8 @@ struct Reading {
 class AccuracyEvaluator {
 public:
   AccuracyEvaluator(const SparsityRequest &request, const std::vector<AccuracyFile> &files,
-                    const std::vector<AccuracyQuery> &queries)
-      : request(request), files(files), queries(queries) {}
+                    const std::vector<AccuracyQuery> &queries, const SparsityScope *scope)
+      : request(request), files(files), queries(queries), scope(scope) {}
 
   AccuracyEvaluation run() {
     for (const SparsityRequest::AccuracyMeasurements &source : request.measurements)
@@ -88,7 +88,9 @@ private:
         continue;
       bool published = file.source.kind == Kind::Published;
       for (const Measured &a : file.accuracies)
-        if (a.pattern == "dense")
+        if (!isOfScope(a))
+          misfits.push_back(&a);
+        else if (a.pattern == "dense")
           (published ? others : configurations).dense = &a;
         else
           (a.layer.empty() ? published ? others : configurations
@@ -112,6 +114,22 @@ private:
         bases.push_back(std::move(*one));
     }
     return bases;
+  }
+
+  /// What a line says of dense layers and the distribution is as here.
+  bool isOfScope(const Measured &a) const {
+    if (!scope || !a.layer.empty() || a.pattern == "dense" || a.of != GemmOperand::Weights)
+      return true;
+    return (!a.denseEnds || *a.denseEnds == std::pair(scope->isFirstDense, scope->isLastDense)) &&
+           (!a.isErdosRenyi || *a.isErdosRenyi == scope->isErdosRenyi);
+  }
+  /// Of lines of another scope, one of this pattern; null: there is none.
+  const Measured *misfitOf(const AccuracyQuery::Pattern &sparsity) const {
+    const std::string pattern = measuredPattern(sparsity.of, sparsity.pattern);
+    for (const Measured *a : misfits)
+      if (a->of == sparsity.of && a->pattern == pattern)
+        return a;
+    return nullptr;
   }
 
   /// Reads all questions from a basis; how many it leaves open.
@@ -174,7 +192,13 @@ private:
     }
     auto found = from.curves.find({layer, sparsity.of, pattern});
     if (found == from.curves.end()) {
+      if (const Measured *misfit = from.byLayer ? nullptr : misfitOf(sparsity)) {
+        answer.rejected = scopeNotMeasured(query, sparsity, *scope, *misfit);
+        return {};
+      }
       std::vector<const Measured *> other;
+      for (const Measured *misfit : misfits)
+        other.push_back(misfit);
       for (const auto &[key, points] : from.curves)
         if (std::get<0>(key) == layer)
           other.insert(other.end(), points.begin(), points.end());
@@ -341,6 +365,10 @@ private:
       return;
     out.confidence = request.accuracy->confidence;
     out.budget = Rational(0) - request.accuracy->min;
+    for (const AccuracyQuery &query : queries)
+      for (const AccuracyQuery::Pattern &sparsity : query.sparsity)
+        if (const Measured *misfit = misfitOf(sparsity))
+          return addRejection(scopeNotMeasured(query, sparsity, *scope, *misfit));
     addRejection(ranks ? sensitivitiesOnly(*request.accuracy, *ranks) : noMeasurements(*request.accuracy, queries));
   }
 
@@ -353,6 +381,11 @@ private:
     for (const auto &all : readings)
       for (const Reading &reading : all)
         properties.hasIntermediateDensity |= reading.hasIntermediateDensity;
+    if (scope)
+      for (const auto &[key, curve] : basis->curves)
+        for (const Measured *a : curve)
+          properties.isScopeUnstated |= a->layer.empty() && a->of == GemmOperand::Weights &&
+                                        (!a->denseEnds || !a->isErdosRenyi);
     for (const auto &[a, limit] : limits)
       properties.rounded |= Rational(a->right) != a->share * Rational(a->samples);
     out.assumptions = assumptionsOf(out, properties);
@@ -361,6 +394,8 @@ private:
   const SparsityRequest &request;
   const std::vector<AccuracyFile> &files;
   const std::vector<AccuracyQuery> &queries;
+  const SparsityScope *scope;
+  std::vector<const Measured *> misfits; ///< of another scope
   const Basis *basis = nullptr;
   const Measured *densest = nullptr;
   std::vector<std::vector<Reading>> readings; ///< by question
@@ -373,8 +408,8 @@ private:
 } // namespace
 
 AccuracyEvaluation evaluateAccuracy(const SparsityRequest &request, const std::vector<AccuracyFile> &files,
-                                    const std::vector<AccuracyQuery> &queries) {
-  return AccuracyEvaluator(request, files, queries).run();
+                                    const std::vector<AccuracyQuery> &queries, const SparsityScope *scope) {
+  return AccuracyEvaluator(request, files, queries, scope).run();
 }
 
 } // namespace accord

@@ -20,6 +20,13 @@ struct Rejection {
 /// nothing of another.
 std::string measuredPattern(GemmOperand of, const SparsityPattern &pattern);
 
+/// Which weights of a whole network have zeros, and how its density is divided among its layers.
+struct SparsityScope {
+  bool isFirstDense = false, isLastDense = false; ///< of all layers with weights, in the order of the forward pass
+  bool isErdosRenyi = false;                      ///< else each layer has the same density
+};
+std::string describe(const SparsityScope &scope); ///< "first layer dense, uniform density"
+
 /// One line of a file of accuracies.
 struct MeasuredAccuracy {
   GemmOperand of = GemmOperand::Weights;
@@ -31,6 +38,10 @@ struct MeasuredAccuracy {
   /// samples: not known.
   int64_t right = 0, samples = 0;
   SourceLocation location;
+  /// Of a whole network, as far as the line says: which of its first and last layer were dense, and whether densities
+  /// were of the Erdos-Renyi kernel.
+  std::optional<std::pair<bool, bool>> denseEnds = std::nullopt;
+  std::optional<bool> isErdosRenyi = std::nullopt;
 };
 
 struct LayerSensitivity {
@@ -55,6 +66,9 @@ struct AccuracyFile {
 /// - `layer`: a name or a pattern with `*` of layers that were measured together, all others dense; empty or without
 ///   the column: the whole network, all layers that the rules name;
 /// - `of`: weights (also without the column), activations or gradients;
+/// - `recipe`: static or dynamic, whether masks of weights were found again in the training;
+/// - `dense_layers`, of whole networks: none, first, last, or "first last", which of these two had no zeros;
+/// - `distribution`, of whole networks: uniform or erk, how the density was divided among layers;
 /// - `note`: anything; and columns named in `otherMetrics`, which are not read.
 /// Columns of sensitivities: `layer`, `sensitivity` (0 or more), `note`.
 /// A1009 for anything else, with line and column; at most 20.
@@ -128,8 +142,9 @@ struct AccuracyEvaluation {
 
 /// Of several bases (A, then B by layers, then B of others) the first that leaves the fewest questions open. Between
 /// measured densities the next sparser one counts, and of it and all that are denser the least. The metric is the first
-/// one that is stated.
+/// one that is stated. A line of a whole network that says another scope than `scope` is no evidence (A1003); what it
+/// does not say is assumed to be as in `scope`. Null: no scope is compared.
 AccuracyEvaluation evaluateAccuracy(const SparsityRequest &request, const std::vector<AccuracyFile> &files,
-                                    const std::vector<AccuracyQuery> &queries);
+                                    const std::vector<AccuracyQuery> &queries, const SparsityScope *scope = nullptr);
 
 } // namespace accord

@@ -3,6 +3,8 @@
 #include "lib/support/Diagnostics.h"
 #include "lib/support/Number.h"
 #include "lib/support/documents/Csv.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <algorithm>
@@ -24,7 +26,9 @@ constexpr unsigned kMaxNumberBits = 128;
 constexpr double kRoundedShare = 0.005; // a share beside its counts has two digits at least
 
 /// Of all lines, what makes a configuration.
-auto keyOf(const MeasuredAccuracy &a) { return std::tuple(a.of, a.layer, a.pattern, -a.density); }
+auto keyOf(const MeasuredAccuracy &a) {
+  return std::tuple(a.of, a.layer, a.pattern, -a.density, a.denseEnds, a.isErdosRenyi);
+}
 
 std::string printed(const MeasuredAccuracy &a) {
   if (a.pattern == "dense")
@@ -40,7 +44,8 @@ public:
     out.source = source;
     ranking = source.kind == Kind::Sensitivity;
     known = ranking ? std::vector<std::string>{"layer", "sensitivity", "note"}
-                    : std::vector<std::string>{"pattern", "density", "layer", "of", "right", "samples", "note"};
+                    : std::vector<std::string>{"pattern", "density",      "layer",        "of",  "right",
+                                               "samples", "recipe",       "dense_layers", "distribution", "note"};
     if (!ranking)
       known.insert(known.begin(), source.metric);
   }
@@ -183,6 +188,7 @@ private:
     if (const Cell *layer = cell(record, "layer"); layer && layer->text != "*")
       a.layer = layer->text;
     sparsity(record, a);
+    scope(record, a);
     measured(record, a);
     if (!failed)
       out.accuracies.push_back(std::move(a));
@@ -195,6 +201,7 @@ private:
     PatternText found = parsePattern(pattern ? pattern->text : "unstructured", a.of);
     if (!found.error.empty())
       return complain(*pattern, found.error);
+    recipe(record, a, pattern, found.pattern);
     if (density) {
       double stated = shareIn(*density, "density").toDouble();
       if (found.density && *found.density != stated)
@@ -215,6 +222,52 @@ private:
       a.layer.clear();
       a.of = GemmOperand::Weights;
     }
+  }
+
+  /// The column `recipe`: masks of weights that move are another pattern.
+  void recipe(const Record &record, const MeasuredAccuracy &a, const Cell *pattern, SparsityPattern &p) {
+    const Cell *stated = cell(record, "recipe");
+    if (!stated || p.kind == SparsityPattern::Kind::Dense)
+      return;
+    if (stated->text != "static" && stated->text != "dynamic")
+      return complain(*stated, fmt::format("column 'recipe': '{}' is none of static, dynamic", stated->text),
+                      "dynamic: masks are found again while the network is trained");
+    if (a.of != GemmOperand::Weights)
+      return complain(*stated, "column 'recipe' is of masks of weights");
+    const bool moves = stated->text == "dynamic";
+    const llvm::StringRef text = pattern ? llvm::StringRef(pattern->text) : "";
+    if (text.contains(moves ? "static" : "dynamic"))
+      return complain(*stated, fmt::format("{} and a {} recipe", pattern->text, stated->text));
+    p.dynamic = moves;
+  }
+
+  /// Columns `dense_layers` and `distribution`.
+  void scope(const Record &record, MeasuredAccuracy &a) {
+    const Cell *dense = cell(record, "dense_layers"), *distribution = cell(record, "distribution");
+    for (const Cell *stated : {dense, distribution})
+      if (stated && (!a.layer.empty() || a.of != GemmOperand::Weights))
+        return complain(*stated, "'dense_layers' and 'distribution' are of the weights of a whole network");
+    if (a.pattern == "dense")
+      return;
+    if (dense) {
+      bool first = false, last = false, isKnown = true;
+      llvm::SmallVector<llvm::StringRef, 2> words;
+      llvm::StringRef(dense->text).split(words, ' ', -1, /*KeepEmpty=*/false);
+      for (llvm::StringRef word : words) {
+        first |= word == "first", last |= word == "last";
+        isKnown &= word == "first" || word == "last" || (word == "none" && words.size() == 1);
+      }
+      if (!isKnown)
+        return complain(*dense, fmt::format("column 'dense_layers': '{}' is none of none, first, last, first last",
+                                            dense->text));
+      a.denseEnds = {first, last};
+    }
+    if (!distribution)
+      return;
+    if (distribution->text != "uniform" && distribution->text != "erk")
+      return complain(*distribution,
+                      fmt::format("column 'distribution': '{}' is none of uniform, erk", distribution->text));
+    a.isErdosRenyi = distribution->text == "erk";
   }
 
   void measured(const Record &record, MeasuredAccuracy &a) {

@@ -1,5 +1,6 @@
 #include "lib/sparsity/accuracy/AccuracyMessages.h"
 #include "llvm/ADT/STLForwardCompat.h"
+#include "llvm/ADT/StringRef.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -54,6 +55,15 @@ std::string textOf(const AccuracyQuery &query) {
 }
 
 } // namespace
+
+std::string describe(const SparsityScope &scope) {
+  return fmt::format("{}, {} density",
+                     scope.isFirstDense && scope.isLastDense ? "first and last layer dense"
+                     : scope.isFirstDense                    ? "first layer dense"
+                     : scope.isLastDense                     ? "last layer dense"
+                                                             : "zeros in the first and the last layer",
+                     scope.isErdosRenyi ? "Erdos-Renyi" : "uniform");
+}
 
 const char *describe(AccuracyBasis level) {
   constexpr const char *kBases[] = {"measured configurations of this model",
@@ -110,6 +120,21 @@ Rejection patternNotMeasured(const AccuracyQuery &query, const AccuracyQuery::Pa
   std::string where =
       others.empty() || others.front()->layer.empty() ? "" : fmt::format(" in '{}'", others.front()->layer);
   bool fact = pattern == "mask" || pattern == "histogram";
+  // The same zeros, in masks that move or do not.
+  const std::string moving = pattern + " dynamic";
+  const bool isRecipe = sparsity.of == GemmOperand::Weights && std::ranges::any_of(others, [&](const auto *other) {
+                          return other->of == sparsity.of &&
+                                 (other->pattern == moving || other->pattern + " dynamic" == pattern);
+                        });
+  if (isRecipe) {
+    const bool isStatic = !llvm::StringRef(pattern).ends_with(" dynamic");
+    return rejection(Code::PatternNotMeasured, query.location,
+                     fmt::format("nothing was measured of {}{} with {} masks; measured was {}",
+                                 withOperand(sparsity.of, sparsity.text), where, isStatic ? "static" : "dynamic",
+                                 some(texts)),
+                     fmt::format("recipe = {}, if the training does so, or a measurement with {} masks",
+                                 isStatic ? "dynamic(every = 100)" : "static", isStatic ? "static" : "dynamic"));
+  }
   return rejection(
       Code::PatternNotMeasured, query.location,
       fmt::format("nothing was measured of {}{}; measured was {}", withOperand(sparsity.of, sparsity.text), where,
@@ -117,6 +142,31 @@ Rejection patternNotMeasured(const AccuracyQuery &query, const AccuracyQuery::Pa
       fact ? "a mask or histogram is a fact that stands alone; to choose, state a pattern of which accuracies can be "
              "measured"
            : fmt::format("a measurement with pattern {}: others do not show it", withOperand(sparsity.of, pattern)));
+}
+
+Rejection scopeNotMeasured(const AccuracyQuery &query, const AccuracyQuery::Pattern &sparsity,
+                           const SparsityScope &scope, const MeasuredAccuracy &other) {
+  SparsityScope measured = scope;
+  if (other.denseEnds)
+    measured.isFirstDense = other.denseEnds->first, measured.isLastDense = other.denseEnds->second;
+  if (other.isErdosRenyi)
+    measured.isErdosRenyi = *other.isErdosRenyi;
+  const char *ends = measured.isFirstDense && measured.isLastDense ? "{first, last}"
+                     : measured.isFirstDense                      ? "first"
+                     : measured.isLastDense                       ? "last"
+                                                                  : "none";
+  std::vector<std::string> words;
+  if (measured.isFirstDense != scope.isFirstDense || measured.isLastDense != scope.isLastDense)
+    words.push_back(fmt::format("dense_layers = {}", ends));
+  if (measured.isErdosRenyi != scope.isErdosRenyi)
+    words.push_back(fmt::format("distribution = {}", measured.isErdosRenyi ? "erk" : "uniform"));
+  Rejection result =
+      rejection(Code::PatternNotMeasured, query.location,
+                fmt::format("{} was measured with {}, and is to have {} here",
+                            withOperand(sparsity.of, sparsity.text), describe(measured), describe(scope)),
+                fmt::format("{}, or a measurement as it is here", fmt::join(words, " and ")));
+  result.error.notes.push_back({other.location, "it was measured so"});
+  return result;
 }
 
 Rejection notMeasuredJointly(const AccuracyQuery &query) {
@@ -200,6 +250,9 @@ std::vector<std::string> assumptionsOf(const AccuracyEvaluation &evaluation, con
   if (properties.hasIntermediateDensity || !properties.denseIsMeasured)
     texts.push_back("accuracy does not rise where more elements are zero: of a density that was not measured the next "
                     "sparser one counts");
+  if (properties.isScopeUnstated)
+    texts.push_back("some lines do not say which layers were dense, or how the density was divided among layers (columns "
+                    "dense_layers and distribution): as here");
   if (evaluation.confidence <= 0)
     texts.push_back("no confidence is required: shares count as they were measured");
   else

@@ -17,6 +17,9 @@ Rejection sparserThanMeasured(const AccuracyQuery &query, const AccuracyQuery::P
 Rejection patternNotMeasured(const AccuracyQuery &query, const AccuracyQuery::Pattern &sparsity,
                              const std::string &pattern,
                              const std::vector<const MeasuredAccuracy *> &others); // A1003
+/// `other` was measured with other dense layers or another distribution.
+Rejection scopeNotMeasured(const AccuracyQuery &query, const AccuracyQuery::Pattern &sparsity,
+                           const SparsityScope &scope, const MeasuredAccuracy &other); // A1003
 Rejection notMeasuredJointly(const AccuracyQuery &query);                          // A1003
 Rejection sensitivitiesOnly(const QualityRequirement &required,
                             const AccuracyMeasurements &sensitivities);      // A1004
@@ -38,6 +41,7 @@ struct MeasurementProperties {
   bool denseIsMeasured = false;
   bool hasIntermediateDensity = false; ///< some density lies between two that were measured
   bool rounded = false;                ///< some share is no number of right answers
+  bool isScopeUnstated = false;        ///< some line does not say which layers were dense, or how densities were divided
 };
 std::vector<std::string> assumptionsOf(const AccuracyEvaluation &evaluation, const MeasurementProperties &properties);
 

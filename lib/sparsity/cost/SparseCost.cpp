@@ -194,7 +194,7 @@ Result<Both> operandsOf(const Operation &op, const OperationProduct &product, co
 }
 
 /// Bytes of masks that change in this step, where an operand is seen first.
-double bytesOfMaskChanges(const Operation &op, const Both &both, double confidence) {
+double bytesOfMaskChanges(const Operation &op, const Both &both, double maskPeriod, double confidence) {
   double found = 0;
   for (const Operand *operand : {&both.stationary, &both.streaming}) {
     const bool first = (op.phase == Phase::Forward && operand->of != GemmOperand::Gradients) ||
@@ -203,7 +203,8 @@ double bytesOfMaskChanges(const Operation &op, const Both &both, double confiden
         maskChange(operand->of, {operand->stored, operand->format}, operand->shape, operand->bits, confidence);
     if (auto *bits = change.get(); bits && first) {
       const double elements = number(operand->shape.outputs) * operand->shape.reduction * operand->bits;
-      found += (bits->readBits + bits->writtenBits) / elements * operand->whole;
+      const double period = operand->of == GemmOperand::Weights ? maskPeriod : 1;
+      found += (bits->readBits + bits->writtenBits) / elements * operand->whole / period;
     }
   }
   return found;
@@ -286,7 +287,7 @@ Result<SparseCost> sparseCost(const WorkGraph &graph, const Operation &op, const
                    {}};
     before = Seconds(setup / machine.clock.value);
   }
-  const double found = bytesOfMaskChanges(op, both, confidence);
+  const double found = bytesOfMaskChanges(op, both, sparsity.maskPeriod, confidence);
   auto at = [&](double share, bool quantile) {
     std::vector<Bytes> bytes = bytesWith(dense, both, quantile);
     if (found > 0 && !bytes.empty())

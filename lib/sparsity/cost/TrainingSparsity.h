@@ -15,6 +15,7 @@ struct OperandSparsity {
 /// reduction; activations: rows of the result by reduction) and, of the gradient of Y, the data gradient see them.
 struct LinearSparsity {
   OperandSparsity weights, activations, gradients;
+  double maskPeriod = 1; ///< steps from one mask of weights that is dynamic to the next
 
   const OperandSparsity &of(GemmOperand operand) const {
     return operand == GemmOperand::Weights ? weights : operand == GemmOperand::Activations ? activations : gradients;

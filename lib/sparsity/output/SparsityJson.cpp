@@ -72,14 +72,72 @@ void describeExact(JsonVisitor &v, Rational &fraction) {
   describeFraction(v, fraction, [](const Rational &) { return true; }, "expected a fraction");
 }
 
+void describeProduct(JsonFields &f, SparseProductTime &product) {
+  f.field("operation", product.operation)
+      .field("executions", product.executions)
+      .field("rows", product.rows)
+      .field("depth", product.depth)
+      .field("columns", product.columns)
+      .field("type", product.type)
+      .about("of one execution, as all times here")
+      .field("dense_s", product.dense)
+      .field("ideal_s", product.ideal)
+      .field("expected_s", product.expected)
+      .field("expected_min_s", product.min)
+      .field("expected_max_s", product.max);
+}
+
+void describeMaskSearch(JsonFields &f, MaskSearchTime &masks) {
+  f.field("transposable", masks.transposable)
+      .field("elements", masks.elements)
+      .field("element_bits", masks.bits)
+      .field("matrices", masks.matrices)
+      .about("steps from one search to the next")
+      .field("period", masks.period)
+      .about("of the device's memory")
+      .field("bandwidth_Bps", masks.bandwidth)
+      .field("type", masks.type)
+      .about("of a step, as all times here")
+      .field("expected_s", masks.seconds)
+      .field("expected_min_s", masks.min)
+      .field("expected_max_s", masks.max);
+}
+
+void describePoint(JsonFields &f, SparseKernelPoint &point) {
+  f.field("rows", point.rows).field("depth", point.depth).field("columns", point.columns).field("speedup", point.speedup);
+}
+
+void describeMaskPoint(JsonFields &f, MaskKernelPoint &mask) {
+  f.field("transposable", mask.transposable).field("elements", mask.elements).field("time_s", mask.seconds);
+}
+
+void describeKernels(JsonFields &f, SparseKernelTable &table) {
+  f.field("device", table.device)
+      .field("type", table.type)
+      .about("octaves of the neighbourhood that an estimate is the mean of")
+      .field("width", table.width)
+      .about("of log(estimated / measured): 90 % of the products are within it where they are left out")
+      .field("deviation", table.deviation)
+      .about("octaves from a product to the nearest other, at most")
+      .field("reach", table.reach)
+      .field("products", table.points, describePoint)
+      .field("masks", table.masks, describeMaskPoint);
+}
+
 void describePruneOption(JsonFields &f, PruneOption &option) {
   f.field("label", option.label)
       .field("sparsity", option.sparsity)
       .field("format", option.format)
       .about("MLIR's #sparse_tensor.encoding of the weights; empty: dense")
       .field("encoding", option.encoding)
+      .about("ideal: at the rates of the core; so are the parts below")
       .field("time_s", option.seconds)
+      .about("ideal, and not exceeded by masks with the confidence")
       .field("time_quantile_s", option.quantile)
+      .about("with kernels as measured or published, and masks that are found again")
+      .field("expected_s", option.expected)
+      .field("expected_min_s", option.expectedMin)
+      .field("expected_max_s", option.expectedMax)
       .field("forward_s", option.forward)
       .field("data_gradient_s", option.dataGradient)
       .field("weight_gradient_s", option.weightGradient)
@@ -91,7 +149,10 @@ void describePruneOption(JsonFields &f, PruneOption &option) {
       .field("metadata_bytes", option.metadata)
       .field("bound", option.bound)
       .about("an exact fraction")
-      .field("loss", option.loss, describeExact);
+      .field("loss", option.loss, describeExact)
+      .about("2:4 products that kernels compute")
+      .field("products", option.products, describeProduct)
+      .maybe("mask_search", option.masks, describeMaskSearch);
 }
 
 void describeLayer(JsonFields &f, PruneLayer &layer) {
@@ -106,8 +167,21 @@ void describeLayer(JsonFields &f, PruneLayer &layer) {
 
 void describeStep(JsonFields &f, PruneStep &step) {
   f.field("layers", step.layers, describeLayer)
+      .about("ideal: at the rates of the core")
       .field("time_s", step.chosen.seconds)
       .field("time_quantile_s", step.quantile)
+      .about("with kernels as measured or published, and masks that are found again")
+      .field("expected_s", step.expected)
+      .field("expected_min_s", step.expectedMin)
+      .field("expected_max_s", step.expectedMax)
+      .about("measured 2:4 products; empty: published figures")
+      .field("kernels", step.kernels, describeKernels)
+      .about("file of kernels")
+      .field("kernels_source", step.kernelsSource)
+      .about("of masks of weights: static, dynamic, dynamic(every = 100)")
+      .field("recipe", step.recipe)
+      .about("which layers' weights may have zeros, and how a density is divided")
+      .field("scope", step.scope)
       .field("energy_J", step.chosen.joules)
       .field("state_bytes", step.chosen.bytes)
       .field("dense_time_s", step.dense.seconds)

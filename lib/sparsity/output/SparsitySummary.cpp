@@ -26,6 +26,10 @@ std::string times(double dense, double now) {
   return now > 0 && now != dense ? fmt::format("{:.3g} times", dense / now) : "-";
 }
 
+std::string interval(double min, double max) {
+  return min == max ? "-" : fmt::format("{} to {}", formatSi(min, "s"), formatSi(max, "s"));
+}
+
 /// Long names of zeros stand below a table, by letter.
 class Letters {
 public:
@@ -67,7 +71,7 @@ std::vector<std::string> shortNames(std::vector<std::string> names) {
 }
 
 std::string stepTable(const PrunePlan &plan, const TextStyle &style, Letters &letters) {
-  TextTable table("lrrrrrl", {"layer", "dense", "chosen", "at most", "speed-up", "state", "sparsity"});
+  TextTable table("lrrrrrrl", {"layer", "dense", "ideal", "expected", "interval", "speed-up", "state", "sparsity"});
   std::vector<std::string> names;
   for (const PruneLayer &layer : plan.layers)
     names.push_back(layer.name);
@@ -75,8 +79,8 @@ std::string stepTable(const PrunePlan &plan, const TextStyle &style, Letters &le
   for (size_t i = 0; i < plan.layers.size(); ++i) {
     const PruneLayer &layer = plan.layers[i];
     const PruneOption &dense = layer.options.front(), &chosen = layer.chosen();
-    table.row({names[i], formatSi(dense.seconds, "s"), formatSi(chosen.seconds, "s"), formatSi(chosen.quantile, "s"),
-               times(dense.seconds, chosen.seconds), chosen.bytes > 0 ? formatBytes(chosen.bytes) : "-",
+    table.row({names[i], formatSi(dense.seconds, "s"), formatSi(chosen.seconds, "s"), formatSi(chosen.expected, "s"),
+               interval(chosen.expectedMin, chosen.expectedMax), times(dense.seconds, chosen.expected), chosen.bytes > 0 ? formatBytes(chosen.bytes) : "-",
                letters.of(chosen.label)});
   }
   return table.text(style);
@@ -135,11 +139,28 @@ std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder,
                                         : fmt::format(" (in {} at most)", plan.step->problem.rules[0].max),
                                     objectiveText(plan.objective), proven));
     const std::string gain =
-        chosen.seconds == dense.seconds
+        chosen.seconds == dense.seconds && step.expected == chosen.seconds
             ? "as dense"
-            : fmt::format("dense {}: speed-up {}", formatSi(dense.seconds, "s"), times(dense.seconds, chosen.seconds));
-    lines.add("step", fmt::format("{}, at most {} with confidence {}; {}", formatSi(chosen.seconds, "s"),
-                                  formatSi(step.quantile, "s"), plan.confidence, gain));
+            : fmt::format("dense {}: speed-up {}", formatSi(dense.seconds, "s"), times(dense.seconds, step.expected));
+    lines.add("step", fmt::format("expected {}{}; {}", formatSi(step.expected, "s"),
+                                  step.expectedMin == step.expectedMax
+                                      ? ""
+                                      : fmt::format(" ({})", interval(step.expectedMin, step.expectedMax)),
+                                  gain));
+    if (step.expected != chosen.seconds || step.quantile != chosen.seconds)
+      lines.add("ideal", fmt::format("{} at the rates of the core{}: speed-up {}", formatSi(chosen.seconds, "s"),
+                                     step.quantile == chosen.seconds
+                                         ? ""
+                                         : fmt::format(", {} or less for {} % of masks", formatSi(step.quantile, "s"),
+                                                       100 * plan.confidence),
+                                     times(dense.seconds, chosen.seconds)));
+    double masks = 0;
+    for (const PruneLayer &layer : step.layers)
+      masks += layer.chosen().masks ? layer.chosen().masks->seconds : 0;
+    if (!step.recipe.empty())
+      lines.add("masks", fmt::format("{}; {}{}", step.recipe, step.scope,
+                                     masks > 0 ? fmt::format("; finding them takes {} of a step", formatSi(masks, "s"))
+                                               : ""));
     lines.add("other", fmt::format("{} of it in operations without sparsity", formatSi(plan.step->otherSeconds, "s")));
     if (dense.joules > 0)
       lines.add("energy",

@@ -55,6 +55,20 @@ struct SparsityRequest {
   };
   std::optional<MaxSparseLayers> sparseLayers;
   double confidence = 0.95;            ///< of quantiles of time and memory
+  /// `recipe = static` or `dynamic(every = 100)`: whether masks of weights are found again, every so many steps. Nothing:
+  /// as each pattern says, in each step. Patterns are as the recipe says, once they are read.
+  std::optional<bool> movesMasks;
+  int64_t maskPeriod = 1;
+  bool keepsFirstDense = false, keepsLastDense = false; ///< `dense_layers = {first, last}`: weights of these
+  /// `distribution = erk`: densities of weights are of the network, and those of layers are proportional to the sum of
+  /// their dimensions over their product, at most 1. Otherwise each layer has the density of its rule.
+  bool isErdosRenyi = false;
+  /// `kernels "NVIDIA H200" from "gpu.operations"`: measured 2:4 products; no file: published figures.
+  struct KernelMeasurements {
+    std::string device, file;
+    SourceLocation location;
+  };
+  std::optional<KernelMeasurements> kernels;
   std::string objective = "step_time"; ///< "energy", "memory", "throughput" (of a dataflow device)
   bool forwardOnly = false;            ///< `phases = forward`: no gradients, for devices that only infer
 };

@@ -1,4 +1,6 @@
 #include "lib/sparsity/solve/SparsitySearch.h"
+#include "lib/sparsity/cost/ErdosRenyi.h"
+#include "lib/sparsity/cost/ExpectedTimes.h"
 #include "lib/sparsity/cost/Format.h"
 #include "lib/sparsity/cost/SparseCost.h"
 #include "lib/sparsity/solve/Select.h"
@@ -24,6 +26,7 @@ struct Layer {
   OperationProduct product;
   std::string parameter;
   std::vector<OperationId> exchanges = {}; ///< of its gradients, with other devices
+  size_t number = 0;                       ///< in the order of the forward pass
 };
 
 /// By what updates it, as values inside of a repeat have no names of their own; a parameter that several operations
@@ -59,7 +62,7 @@ std::vector<Layer> layersOf(const WorkGraph &graph) {
     const Operation &op = graph.operations[layer.forward];
     auto product = productOf(graph, op);
     std::string parameter = parameterOf(graph, layer, op.operands[product->stationary]);
-    layers.push_back({std::move(layer), *product, std::move(parameter)});
+    layers.push_back({std::move(layer), *product, std::move(parameter), {}, layers.size()});
     for (OperationId id = 0; id < graph.operations.size(); ++id)
       if (graph.operations[id].communication &&
           llvm::StringRef(graph.operations[id].name).starts_with(layers.back().parameter + ".gradient."))
@@ -80,6 +83,7 @@ struct Pattern {
   OperandSparsity of = {};
   const SparsityRequest::Rule *rule = nullptr; ///< null: dense
   std::string text = {};                       ///< as the rule has it
+  SparsityPattern stated = {};                 ///< the same, with the density of the network
 
   bool isChosen() const { return rule && !rule->given; }
 };
@@ -92,8 +96,10 @@ public:
 
   std::variant<PrunePlan, std::vector<Rejection>> run() {
     auto rejected = [](Error issue) { return std::vector<Rejection>{{std::move(issue), ""}}; };
-    for (Layer &layer : layersOf(search_.graph))
-      if (auto issue = add(std::move(layer)))
+    layers_ = layersOf(search_.graph);
+    findScope();
+    for (const Layer &layer : layers_)
+      if (auto issue = add(layer))
         return rejected(*issue);
     others();
     if (!evaluateAccuracyOfOptions())
@@ -117,8 +123,59 @@ private:
     return !request_.forwardOnly || search_.graph.operations[id].phase == Phase::Forward;
   }
 
+  /// The rule of an operand of a layer; null: it is dense.
+  const SparsityRequest::Rule *ruleOf(GemmOperand operand, const Layer &layer) const {
+    if (operand == GemmOperand::Weights && ((request_.keepsFirstDense && layer.number == 0) ||
+                                            (request_.keepsLastDense && layer.number + 1 == layers_.size())))
+      return nullptr;
+    return ruleFor(request_, operand, layer.of.name, layer.parameter);
+  }
+  bool mayPruneWeights(const Layer &layer) const {
+    const SparsityRequest::Rule *rule = ruleOf(GemmOperand::Weights, layer);
+    return rule && !rule->choices.empty();
+  }
+
+  /// Which layers may have zeros in their weights, and how a density of the network is divided.
+  void findScope() {
+    if (layers_.empty())
+      return;
+    scope_ = {!mayPruneWeights(layers_.front()), !mayPruneWeights(layers_.back()), request_.isErdosRenyi};
+    bool prunes = false, moves = false;
+    for (const Layer &layer : layers_) {
+      const SparsityRequest::Rule *rule = ruleOf(GemmOperand::Weights, layer);
+      if (!rule || rule->choices.empty())
+        continue;
+      prunes = true;
+      moves |= std::ranges::any_of(rule->choices, &SparsityPattern::dynamic);
+    }
+    if (!prunes)
+      return;
+    plan_.scope = describe(scope_);
+    plan_.recipe = !moves                     ? "static"
+                   : request_.maskPeriod == 1 ? "dynamic"
+                                              : fmt::format("dynamic(every = {})", request_.maskPeriod);
+  }
+
+  /// A layer's part of a density of all weights that may have zeros.
+  double densityOf(const Layer &layer, double density) {
+    auto [found, isNew] = densities_.try_emplace(density);
+    if (isNew) {
+      std::vector<ErdosRenyiLayer> meant;
+      std::vector<size_t> numbers;
+      for (const Layer &one : layers_)
+        if (mayPruneWeights(one)) {
+          meant.push_back(erdosRenyiLayer(search_.graph, one.of.forward, one.product.stationary));
+          numbers.push_back(one.number);
+        }
+      const std::vector<double> all = erdosRenyiDensities(meant, density);
+      for (size_t i = 0; i < numbers.size(); ++i)
+        found->second[numbers[i]] = all[i];
+    }
+    return found->second.at(layer.number);
+  }
+
   /// All zeros that an operand may have.
-  std::vector<Pattern> sparsityOf(GemmOperand operand, const Layer &layer, const SparsityRequest::Rule *rule) const {
+  std::vector<Pattern> sparsityOf(GemmOperand operand, const Layer &layer, const SparsityRequest::Rule *rule) {
     std::vector<Pattern> all;
     if (!rule || !rule->given || rule->choices.empty())
       all.push_back({});
@@ -129,7 +186,12 @@ private:
                                : operand == GemmOperand::Activations ? OperandShape{p.rows, p.depth}
                                                                      : OperandShape{p.rows, p.columns};
     for (size_t c = 0; c < rule->choices.size(); ++c) {
-      const SparsityPattern &pattern = rule->choices[c];
+      const SparsityPattern &stated = rule->choices[c];
+      SparsityPattern pattern = stated;
+      using enum SparsityPattern::Kind;
+      if (request_.isErdosRenyi && operand == GemmOperand::Weights &&
+          (pattern.kind == Unstructured || pattern.kind == Block))
+        pattern.density = densityOf(layer, stated.density);
       std::vector<SparseFormat> formats = formatsOf(pattern, shape);
       if (!request_.formats.empty())
         std::erase_if(formats, [&](const SparseFormat &format) {
@@ -140,7 +202,7 @@ private:
       if (operand != GemmOperand::Weights)
         formats = {cheapestFormat(pattern, shape, bits, request_.confidence, formats)};
       for (const SparseFormat &format : formats)
-        all.push_back({{pattern, format}, rule, rule->texts[c]});
+        all.push_back({{pattern, format}, rule, rule->texts[c], stated});
     }
     return all;
   }
@@ -150,7 +212,7 @@ private:
     bool meant = false;
     for (unsigned o = 0; o < kOperands; ++o) {
       const auto operand = static_cast<GemmOperand>(o);
-      const SparsityRequest::Rule *rule = ruleFor(request_, operand, of.of.name, of.parameter);
+      const SparsityRequest::Rule *rule = ruleOf(operand, of);
       choices[o] = sparsityOf(operand, of, rule);
       meant |= rule && !rule->choices.empty();
     }
@@ -199,7 +261,7 @@ private:
     AccuracyQuery query{layer.name, {}, request_.location};
     for (const Pattern &one : patterns)
       if (one.isChosen()) {
-        query.sparsity.push_back({one.rule->of, one.of.pattern, one.text});
+        query.sparsity.push_back({one.rule->of, one.stated, one.text});
         query.location = one.rule->location;
       }
     return query;
@@ -211,11 +273,12 @@ private:
     std::vector<unsigned> layerOf;
     std::vector<std::string> parameters;
     for (unsigned i = 0; i < plan_.layers.size(); ++i) {
-      parameters.push_back(plan_.layers[i].parameter);
+      // Densities that are found together are taken together.
+      parameters.push_back(request_.isErdosRenyi ? "" : plan_.layers[i].parameter);
       for (AccuracyQuery &query : queries_[i])
         queries.push_back(query), layerOf.push_back(i);
     }
-    plan_.evaluation = evaluateAccuracy(request_, search_.files, queries);
+    plan_.evaluation = evaluateAccuracy(request_, search_.files, queries, plan_.scope.empty() ? nullptr : &scope_);
     if (!plan_.evaluation.rejections.empty())
       return false;
     plan_.problem.groups = groupsOf(plan_.evaluation.results, layerOf, parameters);
@@ -263,7 +326,7 @@ private:
     const Pattern &w = patterns[0];
     PruneOption option;
     option.label = labelOf(patterns, true), option.sparsity = labelOf(patterns, false);
-    const LinearSparsity sparsity{w.of, patterns[1].of, patterns[2].of};
+    const LinearSparsity sparsity{w.of, patterns[1].of, patterns[2].of, number(request_.maskPeriod)};
     option.format = describe(w.of.format);
     if (w.rule)
       option.encoding = encoding(w.of.format).value_or("");
@@ -294,12 +357,53 @@ private:
       option.quantileJoules += times * exchanged.energy.value;
     }
     option.seconds += option.exchange, option.quantile += option.exchange;
+    expect(of, w, cost, option);
     if (first) {
       auto dense = layerCost(search_.graph, search_.machine, search_.costs, of.of, {}, request_.confidence);
       const auto *all = dense.get();
       keep(of, w, all && all->weights.value > 0 ? cost.weights / all->weights : 1, option);
     }
     return option;
+  }
+
+  /// What kernels and masks that are found again make of an option's time.
+  void expect(const Layer &of, const Pattern &w, const LayerCost &cost, PruneOption &option) const {
+    option.expected = option.expectedMin = option.seconds;
+    option.expectedMax = option.quantile;
+    bool usesKernels = false;
+    for (const auto &[id, part] : cost.parts) {
+      const Operation &op = search_.graph.operations[id];
+      const OperationCost &dense = search_.costs.operations[id];
+      const std::optional<SparseCore> &core = search_.machine.cores[dense.core].sparse;
+      auto product = core && runsSparseKernels(*core) && part.cycles < 1 ? productOf(search_.graph, op) : std::nullopt;
+      if (!product)
+        continue;
+      usesKernels = true;
+      SparseProductTime time{op.name, double(search_.graph.executions(id)), number(product->rows),
+                             number(product->depth), number(product->columns), dense.type, dense.time.value,
+                             part.mean.time.value};
+      expectKernels(time, search_.kernels);
+      option.expected += time.executions * (time.expected - time.ideal);
+      option.expectedMin += time.executions * (time.min - time.ideal);
+      option.expectedMax += time.executions * (time.max - time.ideal);
+      option.products.push_back(std::move(time));
+    }
+    if (!usesKernels || !w.isChosen() || !w.of.pattern.dynamic || request_.forwardOnly ||
+        w.of.format.kind == SparseFormat::Kind::Dense)
+      return;
+    const WorkGraph &graph = search_.graph;
+    MaskSearchTime masks;
+    masks.transposable = w.of.pattern.transposable;
+    masks.elements = number(of.of.weights.outputs) * number(of.of.weights.reduction);
+    masks.bits = number(of.of.weightBits);
+    masks.matrices = double(graph.executions(of.of.forward)) / double(std::max<int64_t>(1, graph.microbatches));
+    masks.period = number(request_.maskPeriod);
+    masks.bandwidth = search_.machine.memories.empty() ? 0 : search_.machine.memories.front().bandwidth.value;
+    masks.type = search_.costs.operations[of.of.forward].type;
+    expectMaskSearch(masks, search_.kernels);
+    option.expected += masks.seconds;
+    option.expectedMin += masks.min, option.expectedMax += masks.max;
+    option.masks = masks;
   }
 
   /// Share of gradients, of their exchange, and of the optimizer's states that zeros of weights leave: those that are
@@ -348,6 +452,8 @@ private:
   void total() {
     plan_.chosen = plan_.dense = {plan_.otherSeconds, otherJoules_, otherBytes_};
     plan_.quantile = plan_.otherSeconds;
+    plan_.expected = plan_.expectedMin = plan_.expectedMax = plan_.otherSeconds;
+    plan_.kernels = search_.kernels;
     auto add = [](PruneStep::Totals &to, const PruneOption &option) {
       to.seconds += option.seconds, to.joules += option.joules, to.bytes += option.bytes;
     };
@@ -357,13 +463,18 @@ private:
       add(plan_.chosen, layer.chosen());
       add(plan_.dense, layer.options.front());
       plan_.quantile += layer.chosen().quantile;
+      plan_.expected += layer.chosen().expected;
+      plan_.expectedMin += layer.chosen().expectedMin, plan_.expectedMax += layer.chosen().expectedMax;
     }
   }
+
+  /// Of masks that are drawn, the quantile; of kernels, what is expected of them.
+  static double comparedSeconds(const PruneOption &option) { return std::max(option.quantile, option.expected); }
 
   double optionCost(const PruneOption &option) const {
     return plan_.problem.objective == SelectionObjective::Energy   ? option.quantileJoules
            : plan_.problem.objective == SelectionObjective::Memory ? option.bytes
-                                                                   : option.quantile;
+                                                                   : comparedSeconds(option);
   }
 
   void objective() {
@@ -385,7 +496,7 @@ private:
       for (const PruneOption &option : layer.options) {
         const bool sparse = &option != &layer.options.front();
         operation.options.push_back({best[option.sparsity] == &option ? option.sparsity : option.label,
-                                     whole(option.quantile * 1e12, sparse), whole(option.quantileJoules * 1e12, sparse),
+                                     whole(comparedSeconds(option) * 1e12, sparse), whole(option.quantileJoules * 1e12, sparse),
                                      whole(option.bytes, sparse), lossUnits(option.loss), sparse});
       }
       plan_.problem.operations.push_back(std::move(operation));
@@ -403,6 +514,9 @@ private:
   const SparsitySearch &search_;
   const SparsityRequest &request_;
   PrunePlan plan_;
+  std::vector<Layer> layers_;
+  SparsityScope scope_;
+  std::map<double, std::map<size_t, double>> densities_; ///< by density of the network and number of the layer
   std::vector<std::vector<AccuracyQuery>> queries_; ///< by layer, of its options but the dense one
   std::vector<OperationId> touched_;
   double otherJoules_ = 0, otherBytes_ = 0; ///< of operations that zeros do not touch, and of other parameters

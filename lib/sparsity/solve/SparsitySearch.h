@@ -19,6 +19,7 @@ struct SparsitySearch {
   const Costs &costs;
   const std::vector<AccuracyFile> &files; ///< that `accuracy` and `sensitivity` name
   ExchangeOf exchange = nullptr;          ///< null: one device
+  std::vector<SparseKernelTable> kernels; ///< measured 2:4 products; none: published figures
 };
 
 struct PrunePlan : PruneStep {
@@ -43,8 +44,8 @@ std::vector<std::string> layerNames(const WorkGraph &graph);
 
 /// Options of each layer: all choices of the rules that mean it, each in all formats that are allowed and fit
 /// (activations and gradients in the smallest); dense always is the first. Of these one each is chosen exactly
-/// (`select`), by quantiles of what is minimized, rounded against zeros, so that of equals dense is taken. Times of a
-/// step are sums: one operation after the other. Layers of one parameter, and those whose accuracy was measured
+/// (`select`), by what is expected, or by quantiles where masks alone make more of it, rounded against zeros, so that of
+/// equals dense is taken. Times of a step are sums: one operation after the other. Layers of one parameter, and those whose accuracy was measured
 /// together, take one option. What is refused: issues of `sparseCost`, at the rule; what `evaluateAccuracy` rejects of
 /// the requirement; A1005 where no choice keeps the budget of losses.
 std::variant<PrunePlan, std::vector<Rejection>> searchSparsity(const SparsitySearch &search);

@@ -1,4 +1,5 @@
 #include "lib/sparsity/verify/ReportedSelectionChecker.h"
+#include "lib/sparsity/verify/ExpectedTimes.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -25,6 +26,8 @@ public:
       find(fmt::format("{} layers are shown of {}", shown.step.layers.size(), problem.operations.size()));
       return std::move(findings);
     }
+    for (std::string &error : findWrongKernels(shown.step.kernels))
+      find(std::move(error));
     for (size_t i = 0; i < shown.step.layers.size() && findings.size() < kMax; ++i)
       layer(shown.step.layers[i], problem.operations[i], result.choice[i]);
     if (findings.empty())
@@ -64,7 +67,9 @@ private:
         find(fmt::format("{} is shown as '{}'", what, option.label));
       if (of.sparse != (o > 0))
         find(fmt::format("{} is {}counted as sparse", what, of.sparse ? "" : "not "));
-      counted("the time of " + what, option.quantile * 1e12, of.picoseconds);
+      counted("the time of " + what, std::max(option.quantile, option.expected) * 1e12, of.picoseconds);
+      for (std::string &error : findWrongExpectations(option, shown.step.kernels))
+        find(fmt::format("{}: {}", what, error));
       counted("the energy of " + what, option.quantileJoules * 1e12, of.picojoules);
       counted("the memory of " + what, option.bytes, of.bytes);
       if (lossUnits(option.loss) != of.loss)
@@ -78,7 +83,7 @@ private:
 
   void totals() {
     PruneStep::Totals chosen, dense;
-    double quantile = shown.step.otherSeconds;
+    double quantile = shown.step.otherSeconds, expected = quantile, min = quantile, max = quantile;
     chosen.seconds = dense.seconds = shown.step.otherSeconds;
     for (const PruneLayer &layer : shown.step.layers) {
       auto add = [](PruneStep::Totals &to, const PruneOption &option) {
@@ -86,10 +91,14 @@ private:
       };
       add(chosen, layer.chosen()), add(dense, layer.options.front());
       quantile += layer.chosen().quantile;
+      expected += layer.chosen().expected, min += layer.chosen().expectedMin, max += layer.chosen().expectedMax;
     }
     same("the time of the step", shown.step.chosen.seconds, chosen.seconds);
     same("the dense time of the step", shown.step.dense.seconds, dense.seconds);
-    same("the time that the step does not exceed", shown.step.quantile, quantile);
+    same("the ideal time that the step does not exceed", shown.step.quantile, quantile);
+    same("the expected time of the step", shown.step.expected, expected);
+    same("the least expected time of the step", shown.step.expectedMin, min);
+    same("the largest expected time of the step", shown.step.expectedMax, max);
     // What no option changes has energy and memory too, the same in both.
     const double joules = shown.step.dense.joules - dense.joules, bytes = shown.step.dense.bytes - dense.bytes;
     if (joules < -1e-9 * dense.joules || bytes < -1)
