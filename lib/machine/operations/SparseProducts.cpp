@@ -55,7 +55,7 @@ bool isMask(const std::string &operation) { return operation.starts_with("sparsi
 class SparseRowReader {
 public:
   explicit SparseRowReader(const std::string &path)
-      : table_(path, kColumns, {"operation", "type", "device", "latency_ms"}), path_(path) {}
+      : table_(path, kColumns, {"operation", "type", "device", "latency_ms"}) {}
 
   Result<std::vector<SparseKernelTable>, Errors> run(const std::vector<Record> &records) {
     if (table_.header(records.front()))
@@ -127,7 +127,6 @@ private:
   }
 
   Table table_;
-  const std::string &path_;
   std::map<std::pair<std::string, std::string>, Group> groups_;
 };
 

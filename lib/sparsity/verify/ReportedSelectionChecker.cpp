@@ -68,8 +68,7 @@ private:
       if (of.sparse != (o > 0))
         find(fmt::format("{} is {}counted as sparse", what, of.sparse ? "" : "not "));
       counted("the time of " + what, std::max(option.quantile, option.expected) * 1e12, of.picoseconds);
-      for (std::string &error : findWrongExpectations(option, shown.step.kernels))
-        find(fmt::format("{}: {}", what, error));
+
       counted("the energy of " + what, option.quantileJoules * 1e12, of.picojoules);
       counted("the memory of " + what, option.bytes, of.bytes);
       if (lossUnits(option.loss) != of.loss)
@@ -78,6 +77,8 @@ private:
            option.forward + option.dataGradient + option.weightGradient + option.update + option.exchange);
       if (option.seconds > option.quantile * (1 + 1e-9) || option.joules > option.quantileJoules * (1 + 1e-9))
         find(fmt::format("{} takes more on average than what is not exceeded", what));
+      for (const std::string &error : findWrongExpectations(option, shown.step.kernels))
+        find(fmt::format("{}: {}", what, error));
     }
   }
 

@@ -106,6 +106,49 @@ TEST(SparsityRequest, EveryKey) {
   EXPECT_EQ(r.objective, "energy");
 }
 
+TEST(SparsityRequest, RecipesScopesAndKernels) {
+  Read plain("weights of * = nm(2, 4)");
+  EXPECT_FALSE(plain.request->movesMasks || plain.request->keepsFirstDense || plain.request->isErdosRenyi);
+  EXPECT_FALSE(plain.request->kernels);
+  // Whatever the order, masks are as the recipe says; activations are not weights.
+  for (const char *body : {"weights of * = {nm(2, 4), unstructured(density = 0.2)}\nactivations of x = unstructured(density = "
+                           "0.5, static)\nrecipe = dynamic(every = 100)",
+                           "recipe = dynamic(every = 100)\nweights of * = {nm(2, 4), unstructured(density = 0.2)}"}) {
+    Read read(body);
+    ASSERT_TRUE(read.request) << read.diags.text();
+    EXPECT_TRUE(read.request->movesMasks.value());
+    EXPECT_EQ(read.request->maskPeriod, 100);
+    for (const SparsityPattern &pattern : read.rule().choices)
+      EXPECT_TRUE(pattern.dynamic);
+    if (read.request->rules.size() > 1)
+      EXPECT_FALSE(read.rule(1).choices[0].dynamic);
+  }
+  Read scope("weights of * = nm(2, 4)\ndense_layers = {first, last}, distribution = erk, recipe = static");
+  ASSERT_TRUE(scope.request) << scope.diags.text();
+  EXPECT_TRUE(scope.request->keepsFirstDense && scope.request->keepsLastDense && scope.request->isErdosRenyi);
+  EXPECT_FALSE(scope.request->movesMasks.value());
+  Read kernels("weights of * = nm(2, 4)\nkernels \"NVIDIA H200\" from \"x.operations\"");
+  ASSERT_TRUE(kernels.request) << kernels.diags.text();
+  EXPECT_EQ(kernels.request->kernels->device, "NVIDIA H200");
+  EXPECT_EQ(kernels.request->kernels->file, "d/x.operations");
+  const std::string rule = "weights of * = {nm(2, 4), nm(2, 4, dynamic)}\n";
+  for (const auto &[entry, error] : std::initializer_list<std::pair<const char *, const char *>>{
+           {"recipe = moving", "A0203@3:10"},
+           {"recipe = dynamic(every = 0)", "A0302@3:26"},
+           {"recipe = dynamic(each = 2)", "A0203@3:18"},
+           {"recipe = static(every = 2)", "A0203@3:10"},
+           {"recipe = static", "A0212@2:12"}, // and one pattern is dynamic
+           {"dense_layers = {none, first}", "A0212@3:17"},
+           {"dense_layers = middle", "A0203@3:16"},
+           {"distribution = even", "A0203@3:16"},
+           {"kernels = 3", "A0101@3:1"},
+           {"kernels", "A0201@3:1"}}) {
+    Read read(rule + entry);
+    EXPECT_FALSE(read.request) << entry;
+    EXPECT_EQ(read.errors(), error) << entry << '\n' << read.diags.text();
+  }
+}
+
 TEST(SparsityRequest, WhatIsGivenAndWhatIsChosen) {
   EXPECT_FALSE(Read("weights of * = nm(2, 4)").rule().given);
   EXPECT_TRUE(Read("activations of * = nm(2, 4)").rule().given);

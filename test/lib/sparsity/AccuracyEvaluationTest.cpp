@@ -375,5 +375,65 @@ TEST(AccuracyRejections, LayersThatMeanTheSame) {
           "layers that were measured together have one name, and no other layer means them"});
 }
 
+constexpr const char *kScoped = "pattern,density,top1,recipe,dense_layers,distribution\n"
+                                 "dense,1,0.768,,,\n"
+                                 "unstructured,0.2,0.746,dynamic,first,uniform\n"
+                                 "unstructured,0.2,0.7512,dynamic,none,erk\n";
+
+TEST(AccuracyScope, AMeasurementOfAnotherRecipeOrScopeIsNone) {
+  auto at = [](SparsityScope scope, const char *pattern) {
+    return evaluateAccuracy(request(0.7), {good(kScoped)}, {ask("a", {pattern})}, &scope);
+  };
+  const char *moving = "unstructured(density = 0.2, dynamic)", *fixed = "unstructured(density = 0.2)";
+  EXPECT_EQ(at({true, false, false}, moving).results[0].limit, share("0.746"));
+  EXPECT_EQ(at({false, false, true}, moving).results[0].limit, share("0.7512"));
+  expect(at({true, false, false}, fixed),
+         {"A1003",
+          "nothing was measured of unstructured(density = 0.2) with static masks; measured was unstructured dynamic "
+          "(lines 3 to 4)",
+          "recipe = dynamic(every = 100), if the training does so, or a measurement with static masks"});
+  expect(at({false, false, false}, moving),
+         {"A1003",
+          "unstructured(density = 0.2, dynamic) was measured with first layer dense, uniform density, and is to have "
+          "zeros in the first and the last layer, uniform density here",
+          "dense_layers = first, or a measurement as it is here"});
+  expect(at({true, true, true}, moving),
+         {"A1003",
+          "unstructured(density = 0.2, dynamic) was measured with first layer dense, uniform density, and is to have "
+          "first and last layer dense, Erdos-Renyi density here",
+          "dense_layers = first and distribution = uniform, or a measurement as it is here"});
+  // Without a scope nothing is compared, and two lines of one pattern are one curve.
+  EXPECT_EQ(evaluateAccuracy(request(0.7), {good(kScoped)}, {ask("a", {moving})}).results[0].limit, share("0.746"));
+  // What a line does not say is assumed, and said.
+  AccuracyEvaluation unsaid = at({true, false, false}, moving);
+  auto says = [](const AccuracyEvaluation &e) {
+    return std::ranges::any_of(e.assumptions, [](const std::string &text) {
+      return text.find("do not say which layers were dense") != std::string::npos;
+    });
+  };
+  EXPECT_FALSE(says(unsaid));
+  SparsityScope scope{true, false, false};
+  EXPECT_TRUE(says(evaluateAccuracy(request(0.7), {good("pattern,density,top1\ndense,1,0.768\nunstructured,0.2,0.75\n")},
+                                    {ask("a", {fixed})}, &scope)));
+}
+
+TEST(AccuracyScope, ColumnsThatAreWrong) {
+  auto wrong = [](const std::string &line, const std::string &message) {
+    std::vector<Rejection> found =
+        bad("pattern,density,top1,of,layer,recipe,dense_layers,distribution\n" + line + "\n");
+    EXPECT_NE(found[0].error.message.find(message), std::string::npos) << found[0].error.message;
+    EXPECT_EQ(found[0].error.location.line, 2u);
+  };
+  wrong("unstructured,0.2,0.7,,,moving,,", "column 'recipe': 'moving' is none of static, dynamic");
+  wrong("unstructured static,0.2,0.7,,,dynamic,,", "unstructured static and a dynamic recipe");
+  wrong("unstructured,0.2,0.7,activations,,static,,", "column 'recipe' is of masks of weights");
+  wrong("unstructured,0.2,0.7,,,,middle,", "column 'dense_layers': 'middle' is none of none, first, last, first last");
+  wrong("unstructured,0.2,0.7,,,,first none,", "is none of none, first, last");
+  wrong("unstructured,0.2,0.7,,,,,even", "column 'distribution': 'even' is none of uniform, erk");
+  wrong("unstructured,0.2,0.7,,fc,,first,", "are of the weights of a whole network");
+  EXPECT_EQ(good("pattern,density,top1,dense_layers\nunstructured,0.2,0.7,last first\n").accuracies[0].denseEnds,
+            std::pair(true, true));
+}
+
 } // namespace
 } // namespace accord::accuracy_test

@@ -23,6 +23,11 @@ elif what == "shown-time":
     document["step"]["time_s"] *= 0.99
 elif what == "shown-option":
     document["step"]["layers"][0]["options"][1]["time_quantile_s"] *= 0.99
+elif what == "shown-expected":  # a product that is computed faster than published ones, and all sums with it
+    option = next(o for l in document["step"]["layers"] for o in l["options"] if o["products"])
+    option["products"][0]["expected_s"] = option["products"][0]["ideal_s"]
+elif what == "shown-kernels":  # an interval that is half as wide as the products say
+    document["step"]["kernels"][0]["deviation"] /= 2
 elif what == "shown-proof":
     document["answer"]["bound"] -= 1  # which is true, too
 elif what == "multipliers":
