@@ -70,11 +70,14 @@ def Plan_SparsityOp : Plan_Decision<"sparsity"> {
 
 def Plan_LayerSparsityOp : Plan_Op<"layer_sparsity", [HasParent<"SparsityOp">]> {
   let summary = "the zeros of one layer; on a dataflow device its multipliers and cycles";
-  let arguments = (ins StrAttr:$layer, StrAttr:$zeros, OptionalAttr<F64Attr>:$seconds, OptionalAttr<F64Attr>:$quantile,
+  let description = [{
+    `seconds` is ideal, at the rates of the core; `expected` has kernels as they were measured or published.
+  }];
+  let arguments = (ins StrAttr:$layer, StrAttr:$zeros, OptionalAttr<F64Attr>:$seconds, OptionalAttr<F64Attr>:$expected,
                        OptionalAttr<F64Attr>:$dense, OptionalAttr<Plan_Natural>:$multipliers,
                        OptionalAttr<F64Attr>:$cycles);
   let assemblyFormat = [{
-    $layer `takes` $zeros (`seconds` $seconds^ `at_most` $quantile `dense` $dense)?
+    $layer `takes` $zeros (`seconds` $seconds^ `expected` $expected `dense` $dense)?
     (`multipliers` $multipliers^ `cycles` $cycles)? attr-dict
   }];
 }

@@ -26,7 +26,7 @@ struct SearchSparsity : impl::SearchSparsityBase<SearchSparsity> {
     if (const auto &step = plan.step)
       for (const PruneLayer &layer : step->layers)
         plan::LayerSparsityOp::create(builder, unknown, layer.name, layer.chosen().label, real(layer.chosen().seconds),
-                                      real(layer.chosen().quantile), real(layer.options.front().seconds), IntegerAttr(),
+                                      real(layer.chosen().expected), real(layer.options.front().seconds), IntegerAttr(),
                                       FloatAttr());
     else
       for (auto [layer, stage] : llvm::zip_equal(plan.pipeline->problem.layers, plan.pipeline->result.stages))

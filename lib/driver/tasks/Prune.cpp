@@ -137,8 +137,9 @@ private:
     };
     auto text = llvm::MemoryBuffer::getFile(stated.file);
     if (!text)
-      return reject(fmt::format("cannot read '{}': {}", stated.file, llvm::StringRef(text.getError().message()).lower()),
-                    "accord calibrate --operations writes it");
+      return reject(
+          fmt::format("cannot read '{}': {}", stated.file, llvm::StringRef(text.getError().message()).lower()),
+          "accord calibrate --operations writes it");
     auto fit = operations::readFile((*text)->getBuffer().str(), stated.file);
     if (!fit) {
       for (const Error &error : fit.error()) {
@@ -190,11 +191,12 @@ private:
       }
     for (const std::string &type : measured)
       plan_.assumptions.push_back(fmt::format(
-          "2:4 products in {} are as much faster than dense ones as on '{}', in {} (interval: 90 % of the shapes)", type,
-          plan_.step->kernels.front().device, plan_.step->kernelsSource));
+          "2:4 products in {} are as much faster than dense ones as on '{}', in {} (interval: 90 % of the shapes)",
+          type, plan_.step->kernels.front().device, plan_.step->kernelsSource));
     for (const std::string &type : published)
       plan_.assumptions.push_back(fmt::format(
-          "no 2:4 product in {} was measured here: 1.56 times as fast as dense (1.18 to 1.79), with fewer than 1024 rows, "
+          "no 2:4 product in {} was measured here: 1.56 times as fast as dense (1.18 to 1.79), with fewer than 1024 "
+          "rows, "
           "inputs or outputs 1.32 times (0.78 to 1.69), as published of A100, H100 and B200; kernels from \"…\" names "
           "measured ones",
           type));
@@ -238,7 +240,22 @@ private:
     return true;
   }
 
+  /// Of layers side by side, nothing divides densities or keeps ends of the network dense, and no library has kernels.
+  bool suitsFabric() {
+    const char *word = request_.isErdosRenyi                                    ? "distribution = erk"
+                       : request_.keepsFirstDense || request_.keepsLastDense ? "dense_layers"
+                       : request_.kernels                                       ? "kernels"
+                                                                                : nullptr;
+    if (word)
+      session_.report({Code::NotSupported, fmt::format("not supported yet: '{}' on a dataflow device", word),
+                       request_.kernels ? request_.kernels->location : request_.location, {}},
+                      "for example: weights of conv1 = dense");
+    return !word;
+  }
+
   bool stages(const WorkGraph &work, const std::vector<AccuracyFile> &files) {
+    if (!suitsFabric())
+      return false;
     auto found = planFabric(request_, work, session_.machine(), files);
     if (auto *rejected = std::get_if<std::vector<Rejection>>(&found))
       return reportRejections(*rejected);

@@ -62,27 +62,26 @@ private:
       reader.unknown(pair.key, keys, /*pair=*/true);
       return;
     }
-    reader.read(pair, entry,
-                {{"margin",
-                  [&](const Constant &value) {
-                    if (auto number = reader.number(value, key, 1, 1000))
-                      out.margin = number->toDouble();
-                  }},
-                 {"confidence",
-                  [&](const Constant &value) {
-                    if (auto number = reader.number(value, key, 0, 1, /*open=*/true))
-                      out.confidence = number->toDouble();
-                  }},
-                 {"format", [&](const Constant &value) { out.formats = readFormats(value, reader); }},
-                 {"recipe", [&](const Constant &value) { recipe(value); }},
-                 {"dense_layers", [&](const Constant &value) { denseLayers(value); }},
-                 {"distribution",
-                  [&](const Constant &value) {
-                    out.isErdosRenyi = reader.word(value, key, {"uniform", "erk"}) == "erk";
-                  }},
-                 {"phases", [&](const Constant &value) {
-                    out.forwardOnly = reader.word(value, key, {"forward", "training"}) == "forward";
-                  }}});
+    reader.read(
+        pair, entry,
+        {{"margin",
+          [&](const Constant &value) {
+            if (auto number = reader.number(value, key, 1, 1000))
+              out.margin = number->toDouble();
+          }},
+         {"confidence",
+          [&](const Constant &value) {
+            if (auto number = reader.number(value, key, 0, 1, /*open=*/true))
+              out.confidence = number->toDouble();
+          }},
+         {"format", [&](const Constant &value) { out.formats = readFormats(value, reader); }},
+         {"recipe", [&](const Constant &value) { recipe(value); }},
+         {"dense_layers", [&](const Constant &value) { denseLayers(value); }},
+         {"distribution",
+          [&](const Constant &value) { out.isErdosRenyi = reader.word(value, key, {"uniform", "erk"}) == "erk"; }},
+         {"phases", [&](const Constant &value) {
+            out.forwardOnly = reader.word(value, key, {"forward", "training"}) == "forward";
+          }}});
   }
 
   /// `static`, `dynamic` or `dynamic(every = 100)`.
@@ -144,7 +143,9 @@ private:
     reader.clauses(entry, kFrom);
     if (!entry.clauses().from || entry.clauses().from->value.empty() || node.value || node.hasBlock ||
         node.hasArguments || node.count || !node.type.empty()) {
-      diags.error(Code::MissingArgument, node.kind.range, "'kernels' are read from a file of accord calibrate --operations")
+      diags
+          .error(Code::MissingArgument, node.kind.range,
+                 "'kernels' are read from a file of accord calibrate --operations")
           .help("for example: kernels \"NVIDIA H200\" from \"gpu.operations\"");
       return;
     }

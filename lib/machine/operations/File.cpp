@@ -173,12 +173,13 @@ private:
     table.device = key.first, table.type = key.second;
     auto shape = [](const SparseKernelPoint &point) { return std::tuple(point.rows, point.depth, point.columns); };
     std::ranges::sort(table.points, {}, shape);
-    std::ranges::sort(table.masks, {}, [](const MaskKernelPoint &mask) { return std::pair(mask.transposable, mask.elements); });
+    std::ranges::sort(table.masks, {},
+                      [](const MaskKernelPoint &mask) { return std::pair(mask.transposable, mask.elements); });
     if (std::ranges::adjacent_find(table.points, {}, shape) != table.points.end())
       return complain(fmt::format("a product of '{}' a second time", key.first));
     if (!fitSparseKernels(table))
-      return complain(fmt::format("{} products of '{}' in {}, and an interval of {:.0f} % needs {}", table.points.size(),
-                                  key.first, key.second, 100 * kSparseCoverage, kMinSparsePoints));
+      return complain(fmt::format("{} products of '{}' in {}, and an interval of {:.0f} % needs {}",
+                                  table.points.size(), key.first, key.second, 100 * kSparseCoverage, kMinSparsePoints));
     fit.sparse.push_back(std::move(table));
   }
 

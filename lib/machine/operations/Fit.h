@@ -10,7 +10,7 @@ struct Fit {
   std::map<std::string, Parameters> device; ///< for those that rows are of
   /// That a device's library used for a kind of product; absent: all of kTiles.
   std::map<std::pair<std::string, Kind>, TileSet> tiles;
-  Devices sheets; ///< of all devices that the fit knew, with rows or without
+  Devices sheets;                        ///< of all devices that the fit knew, with rows or without
   std::vector<SparseKernelTable> sparse; ///< by device and type; of rows of 2:4 products
 };
 

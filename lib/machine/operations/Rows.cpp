@@ -23,8 +23,8 @@ const Known kKnown[] = {
     {"gelu", Kind::ElementWise, 1}, {"relu", Kind::ElementWise, 1}, {"tanh", Kind::ElementWise, 1},
     {"copy", Kind::ElementWise, 1},
 };
-const std::vector<std::string> kColumns{"operation", "batch",  "m",          "n",      "k",     "width",
-                                        "type",      "device", "latency_ms", "kernel", "bytes", "watts", "dense_ms"};
+const std::vector<std::string> kColumns{"operation", "batch",      "m",      "n",     "k",     "width",   "type",
+                                        "device",    "latency_ms", "kernel", "bytes", "watts", "dense_ms"};
 /// What scripts of `accord measure` measure and no term of the model describes, and what `readSparseRows` reads.
 constexpr std::array<std::string_view, 5> kWithoutModel{"attention", "all_reduce", "sparse_linear", "sparsify",
                                                         "sparsify_transposable"};

@@ -73,7 +73,7 @@ public:
 private:
   using Shape = std::array<double, 3>;
   struct Group {
-    std::map<Shape, std::pair<double, double>> products;                 ///< sum of logarithms, and how many
+    std::map<Shape, std::pair<double, double>> products;                ///< sum of logarithms, and how many
     std::map<std::pair<bool, double>, std::pair<double, double>> masks; ///< likewise of seconds
     Cell first;
   };

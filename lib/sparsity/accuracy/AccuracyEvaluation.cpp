@@ -89,7 +89,7 @@ private:
       bool published = file.source.kind == Kind::Published;
       for (const Measured &a : file.accuracies)
         if (!isOfScope(a))
-          misfits.push_back(&a);
+          violations.push_back(&a);
         else if (a.pattern == "dense")
           (published ? others : configurations).dense = &a;
         else
@@ -124,9 +124,9 @@ private:
            (!a.isErdosRenyi || *a.isErdosRenyi == scope->isErdosRenyi);
   }
   /// Of lines of another scope, one of this pattern; null: there is none.
-  const Measured *misfitOf(const AccuracyQuery::Pattern &sparsity) const {
+  const Measured *violationOf(const AccuracyQuery::Pattern &sparsity) const {
     const std::string pattern = measuredPattern(sparsity.of, sparsity.pattern);
-    for (const Measured *a : misfits)
+    for (const Measured *a : violations)
       if (a->of == sparsity.of && a->pattern == pattern)
         return a;
     return nullptr;
@@ -192,13 +192,13 @@ private:
     }
     auto found = from.curves.find({layer, sparsity.of, pattern});
     if (found == from.curves.end()) {
-      if (const Measured *misfit = from.byLayer ? nullptr : misfitOf(sparsity)) {
-        answer.rejected = scopeNotMeasured(query, sparsity, *scope, *misfit);
+      if (const Measured *violation = from.byLayer ? nullptr : violationOf(sparsity)) {
+        answer.rejected = scopeNotMeasured(query, sparsity, *scope, *violation);
         return {};
       }
       std::vector<const Measured *> other;
-      for (const Measured *misfit : misfits)
-        other.push_back(misfit);
+      for (const Measured *violation : violations)
+        other.push_back(violation);
       for (const auto &[key, points] : from.curves)
         if (std::get<0>(key) == layer)
           other.insert(other.end(), points.begin(), points.end());
@@ -367,8 +367,8 @@ private:
     out.budget = Rational(0) - request.accuracy->min;
     for (const AccuracyQuery &query : queries)
       for (const AccuracyQuery::Pattern &sparsity : query.sparsity)
-        if (const Measured *misfit = misfitOf(sparsity))
-          return addRejection(scopeNotMeasured(query, sparsity, *scope, *misfit));
+        if (const Measured *violation = violationOf(sparsity))
+          return addRejection(scopeNotMeasured(query, sparsity, *scope, *violation));
     addRejection(ranks ? sensitivitiesOnly(*request.accuracy, *ranks) : noMeasurements(*request.accuracy, queries));
   }
 
@@ -384,8 +384,8 @@ private:
     if (scope)
       for (const auto &[key, curve] : basis->curves)
         for (const Measured *a : curve)
-          properties.isScopeUnstated |= a->layer.empty() && a->of == GemmOperand::Weights &&
-                                        (!a->denseEnds || !a->isErdosRenyi);
+          properties.isScopeUnstated |=
+              a->layer.empty() && a->of == GemmOperand::Weights && (!a->denseEnds || !a->isErdosRenyi);
     for (const auto &[a, limit] : limits)
       properties.rounded |= Rational(a->right) != a->share * Rational(a->samples);
     out.assumptions = assumptionsOf(out, properties);
@@ -395,7 +395,7 @@ private:
   const std::vector<AccuracyFile> &files;
   const std::vector<AccuracyQuery> &queries;
   const SparsityScope *scope;
-  std::vector<const Measured *> misfits; ///< of another scope
+  std::vector<const Measured *> violations; ///< of another scope
   const Basis *basis = nullptr;
   const Measured *densest = nullptr;
   std::vector<std::vector<Reading>> readings; ///< by question

@@ -44,8 +44,8 @@ public:
     out.source = source;
     ranking = source.kind == Kind::Sensitivity;
     known = ranking ? std::vector<std::string>{"layer", "sensitivity", "note"}
-                    : std::vector<std::string>{"pattern", "density",      "layer",        "of",  "right",
-                                               "samples", "recipe",       "dense_layers", "distribution", "note"};
+                    : std::vector<std::string>{"pattern", "density", "layer",        "of",           "right",
+                                               "samples", "recipe",  "dense_layers", "distribution", "note"};
     if (!ranking)
       known.insert(known.begin(), source.metric);
   }
@@ -258,8 +258,8 @@ private:
         isKnown &= word == "first" || word == "last" || (word == "none" && words.size() == 1);
       }
       if (!isKnown)
-        return complain(*dense, fmt::format("column 'dense_layers': '{}' is none of none, first, last, first last",
-                                            dense->text));
+        return complain(
+            *dense, fmt::format("column 'dense_layers': '{}' is none of none, first, last, first last", dense->text));
       a.denseEnds = {first, last};
     }
     if (!distribution)

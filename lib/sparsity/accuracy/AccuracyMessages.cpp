@@ -122,10 +122,10 @@ Rejection patternNotMeasured(const AccuracyQuery &query, const AccuracyQuery::Pa
   bool fact = pattern == "mask" || pattern == "histogram";
   // The same zeros, in masks that move or do not.
   const std::string moving = pattern + " dynamic";
-  const bool isRecipe = sparsity.of == GemmOperand::Weights && std::ranges::any_of(others, [&](const auto *other) {
-                          return other->of == sparsity.of &&
-                                 (other->pattern == moving || other->pattern + " dynamic" == pattern);
-                        });
+  const bool isRecipe =
+      sparsity.of == GemmOperand::Weights && std::ranges::any_of(others, [&](const auto *other) {
+        return other->of == sparsity.of && (other->pattern == moving || other->pattern + " dynamic" == pattern);
+      });
   if (isRecipe) {
     const bool isStatic = !llvm::StringRef(pattern).ends_with(" dynamic");
     return rejection(Code::PatternNotMeasured, query.location,
@@ -152,9 +152,9 @@ Rejection scopeNotMeasured(const AccuracyQuery &query, const AccuracyQuery::Patt
   if (other.isErdosRenyi)
     measured.isErdosRenyi = *other.isErdosRenyi;
   const char *ends = measured.isFirstDense && measured.isLastDense ? "{first, last}"
-                     : measured.isFirstDense                      ? "first"
-                     : measured.isLastDense                       ? "last"
-                                                                  : "none";
+                     : measured.isFirstDense                       ? "first"
+                     : measured.isLastDense                        ? "last"
+                                                                   : "none";
   std::vector<std::string> words;
   if (measured.isFirstDense != scope.isFirstDense || measured.isLastDense != scope.isLastDense)
     words.push_back(fmt::format("dense_layers = {}", ends));
@@ -162,8 +162,8 @@ Rejection scopeNotMeasured(const AccuracyQuery &query, const AccuracyQuery::Patt
     words.push_back(fmt::format("distribution = {}", measured.isErdosRenyi ? "erk" : "uniform"));
   Rejection result =
       rejection(Code::PatternNotMeasured, query.location,
-                fmt::format("{} was measured with {}, and is to have {} here",
-                            withOperand(sparsity.of, sparsity.text), describe(measured), describe(scope)),
+                fmt::format("{} was measured with {}, and is to have {} here", withOperand(sparsity.of, sparsity.text),
+                            describe(measured), describe(scope)),
                 fmt::format("{}, or a measurement as it is here", fmt::join(words, " and ")));
   result.error.notes.push_back({other.location, "it was measured so"});
   return result;
@@ -251,8 +251,9 @@ std::vector<std::string> assumptionsOf(const AccuracyEvaluation &evaluation, con
     texts.push_back("accuracy does not rise where more elements are zero: of a density that was not measured the next "
                     "sparser one counts");
   if (properties.isScopeUnstated)
-    texts.push_back("some lines do not say which layers were dense, or how the density was divided among layers (columns "
-                    "dense_layers and distribution): as here");
+    texts.push_back(
+        "some lines do not say which layers were dense, or how the density was divided among layers (columns "
+        "dense_layers and distribution): as here");
   if (evaluation.confidence <= 0)
     texts.push_back("no confidence is required: shares count as they were measured");
   else

@@ -20,7 +20,7 @@ Rejection patternNotMeasured(const AccuracyQuery &query, const AccuracyQuery::Pa
 /// `other` was measured with other dense layers or another distribution.
 Rejection scopeNotMeasured(const AccuracyQuery &query, const AccuracyQuery::Pattern &sparsity,
                            const SparsityScope &scope, const MeasuredAccuracy &other); // A1003
-Rejection notMeasuredJointly(const AccuracyQuery &query);                          // A1003
+Rejection notMeasuredJointly(const AccuracyQuery &query);                              // A1003
 Rejection sensitivitiesOnly(const QualityRequirement &required,
                             const AccuracyMeasurements &sensitivities);      // A1004
 Rejection estimatesOnly(const QualityRequirement &required, bool published); // A1005
@@ -41,7 +41,7 @@ struct MeasurementProperties {
   bool denseIsMeasured = false;
   bool hasIntermediateDensity = false; ///< some density lies between two that were measured
   bool rounded = false;                ///< some share is no number of right answers
-  bool isScopeUnstated = false;        ///< some line does not say which layers were dense, or how densities were divided
+  bool isScopeUnstated = false; ///< some line does not say which layers were dense, or how densities were divided
 };
 std::vector<std::string> assumptionsOf(const AccuracyEvaluation &evaluation, const MeasurementProperties &properties);
 

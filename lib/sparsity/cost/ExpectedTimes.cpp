@@ -25,10 +25,9 @@ void expectKernels(SparseProductTime &product, const std::vector<SparseKernelTab
   const SparseKernelTable *table = tableOf(kernels, product.type);
   const bool isLarge = std::min({product.rows, product.depth, product.columns}) >= kLargeExtent;
   const operations::SparseSpeedup speedup =
-      table && !table->points.empty()
-          ? operations::sparseSpeedup(*table, product.rows, product.depth, product.columns)
-      : isLarge ? kLarge
-                : kSmall;
+      table && !table->points.empty() ? operations::sparseSpeedup(*table, product.rows, product.depth, product.columns)
+      : isLarge                       ? kLarge
+                                      : kSmall;
   product.expected = std::max(product.ideal, product.dense / speedup.mean);
   product.min = std::max(product.ideal, product.dense / speedup.high);
   product.max = std::max(product.ideal, product.dense / speedup.low);
@@ -41,8 +40,7 @@ void expectMaskSearch(MaskSearchTime &masks, const std::vector<SparseKernelTable
     masks.seconds = masks.min = masks.max = times * *measured;
     return;
   }
-  const double copy =
-      masks.bandwidth > 0 ? times * 2 * masks.elements * masks.bits / 8 / masks.bandwidth : 0;
+  const double copy = masks.bandwidth > 0 ? times * 2 * masks.elements * masks.bits / 8 / masks.bandwidth : 0;
   masks.seconds = kMaskCopies * copy, masks.min = kMinMaskCopies * copy, masks.max = kMaxMaskCopies * copy;
 }
 

@@ -24,8 +24,8 @@ struct SparseCost {
 /// - traffic at each memory: dense.bytes less what the formats save of each operand's share of it (its tiles' where the
 ///   operation was mapped), plus positions. An operand that the core does not compress moves whole, with one bit an
 ///   element where it is skipped by mask; what a core takes as N:M alone is dense to it in any other pattern or format.
-///   A dynamic mask adds what `maskChange` says at memory 0 (of weights, over `maskPeriod`): weights in the forward product, activations there,
-///   gradients in the data gradient, where they are seen first;
+///   A dynamic mask adds what `maskChange` says at memory 0 (of weights, over `maskPeriod`): weights in the forward
+///   product, activations there, gradients in the data gradient, where they are seen first;
 /// - both put together by `roofline`, as dense costs are;
 /// - energy: flops * energy of a FLOP * (active + gated * gatedEnergy) + traffic.
 /// With nothing zero, formats Dense and no set-up, `mean` is `dense` to the bit. An operation of phase Update whose

@@ -64,4 +64,18 @@ std::optional<OperationProduct> productOf(const WorkGraph &, const Operation &);
 /// ("x.weight.update", "x.weight", "x").
 std::vector<std::string> namedAfter(const std::string &name);
 
+/// Weights of a layer, among which a density of the network is divided.
+struct ErdosRenyiLayer {
+  double sum = 0;      ///< of the dimensions of one matrix or kernel: height, width, channels, filters
+  double elements = 0; ///< of one
+  double copies = 1;   ///< iterations of the repeats around it
+};
+/// Of the tensor `stationary` of a product.
+ErdosRenyiLayer erdosRenyiLayer(const WorkGraph &graph, OperationId operation, size_t stationary);
+
+/// Erdos-Renyi-Kernel: each density is a factor times sum / elements, at most 1, so that the share `density` of all
+/// elements is kept; layers at 1 stay there and the factor of the others is found again (Evci et al.: Rigging the
+/// Lottery, ICML 2020, section 3).
+std::vector<double> erdosRenyiDensities(const std::vector<ErdosRenyiLayer> &layers, double density);
+
 } // namespace accord

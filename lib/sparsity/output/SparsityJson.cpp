@@ -104,7 +104,10 @@ void describeMaskSearch(JsonFields &f, MaskSearchTime &masks) {
 }
 
 void describePoint(JsonFields &f, SparseKernelPoint &point) {
-  f.field("rows", point.rows).field("depth", point.depth).field("columns", point.columns).field("speedup", point.speedup);
+  f.field("rows", point.rows)
+      .field("depth", point.depth)
+      .field("columns", point.columns)
+      .field("speedup", point.speedup);
 }
 
 void describeMaskPoint(JsonFields &f, MaskKernelPoint &mask) {

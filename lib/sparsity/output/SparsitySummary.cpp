@@ -80,8 +80,8 @@ std::string stepTable(const PrunePlan &plan, const TextStyle &style, Letters &le
     const PruneLayer &layer = plan.layers[i];
     const PruneOption &dense = layer.options.front(), &chosen = layer.chosen();
     table.row({names[i], formatSi(dense.seconds, "s"), formatSi(chosen.seconds, "s"), formatSi(chosen.expected, "s"),
-               interval(chosen.expectedMin, chosen.expectedMax), times(dense.seconds, chosen.expected), chosen.bytes > 0 ? formatBytes(chosen.bytes) : "-",
-               letters.of(chosen.label)});
+               interval(chosen.expectedMin, chosen.expectedMax), times(dense.seconds, chosen.expected),
+               chosen.bytes > 0 ? formatBytes(chosen.bytes) : "-", letters.of(chosen.label)});
   }
   return table.text(style);
 }
@@ -158,9 +158,9 @@ std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder,
     for (const PruneLayer &layer : step.layers)
       masks += layer.chosen().masks ? layer.chosen().masks->seconds : 0;
     if (!step.recipe.empty())
-      lines.add("masks", fmt::format("{}; {}{}", step.recipe, step.scope,
-                                     masks > 0 ? fmt::format("; finding them takes {} of a step", formatSi(masks, "s"))
-                                               : ""));
+      lines.add("masks",
+                fmt::format("{}; {}{}", step.recipe, step.scope,
+                            masks > 0 ? fmt::format("; finding them takes {} of a step", formatSi(masks, "s")) : ""));
     lines.add("other", fmt::format("{} of it in operations without sparsity", formatSi(plan.step->otherSeconds, "s")));
     if (dense.joules > 0)
       lines.add("energy",

@@ -12,11 +12,11 @@ namespace accord {
 /// A 2:4 product in one execution: at the rate of the core, and as kernels are expected to take it.
 struct SparseProductTime {
   std::string operation;
-  double executions = 1;                     ///< in a step
-  double rows = 0, depth = 0, columns = 0;   ///< of one product
-  std::string type;                          ///< of its arithmetic: "bf16"
-  double dense = 0, ideal = 0;               ///< seconds
-  double expected = 0, min = 0, max = 0;     ///< seconds, and their interval
+  double executions = 1;                   ///< in a step
+  double rows = 0, depth = 0, columns = 0; ///< of one product
+  std::string type;                        ///< of its arithmetic: "bf16"
+  double dense = 0, ideal = 0;             ///< seconds
+  double expected = 0, min = 0, max = 0;   ///< seconds, and their interval
 };
 
 /// What finding masks of a layer's weights again takes of a step.
@@ -34,9 +34,9 @@ struct MaskSearchTime {
 /// What one layer takes with some zeros: sums over all executions of its products in a step, and of its parameter's
 /// update.
 struct PruneOption {
-  std::string label;                ///< "weights nm(2, 4) as nm(2, 4)", "dense"
-  std::string sparsity;             ///< the same without formats: "weights nm(2, 4)"
-  std::string format, encoding;     ///< of weights; MLIR's `#sparse_tensor.encoding`, empty if dense
+  std::string label;            ///< "weights nm(2, 4) as nm(2, 4)", "dense"
+  std::string sparsity;         ///< the same without formats: "weights nm(2, 4)"
+  std::string format, encoding; ///< of weights; MLIR's `#sparse_tensor.encoding`, empty if dense
   /// At the rates of the core: mean, and what masks do not exceed with the confidence asked for.
   double seconds = 0, quantile = 0;
   /// With kernels as they were measured or published, and masks that are found again: what options are compared by.
@@ -71,12 +71,12 @@ struct PruneStep {
     double seconds = 0, joules = 0, bytes = 0;
   };
   Totals chosen, dense;
-  double quantile = 0;     ///< seconds at the rates of the core that masks do not exceed with the confidence
+  double quantile = 0; ///< seconds at the rates of the core that masks do not exceed with the confidence
   double expected = 0, expectedMin = 0, expectedMax = 0; ///< seconds of the chosen step
   std::vector<SparseKernelTable> kernels;                ///< that `expected` is of; empty: published figures
   std::string kernelsSource;                             ///< file of `kernels`
   std::string recipe;                                    ///< of masks of weights: "static", "dynamic(every = 100)"
-  std::string scope; ///< "first layer dense; uniform density", empty: no weights have zeros
+  std::string scope;       ///< "first layer dense; uniform density", empty: no weights have zeros
   double otherSeconds = 0; ///< of `seconds`, those of operations that zeros do not touch
 };
 

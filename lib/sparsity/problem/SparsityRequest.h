@@ -54,9 +54,9 @@ struct SparsityRequest {
     SourceLocation location;
   };
   std::optional<MaxSparseLayers> sparseLayers;
-  double confidence = 0.95;            ///< of quantiles of time and memory
-  /// `recipe = static` or `dynamic(every = 100)`: whether masks of weights are found again, every so many steps. Nothing:
-  /// as each pattern says, in each step. Patterns are as the recipe says, once they are read.
+  double confidence = 0.95; ///< of quantiles of time and memory
+  /// `recipe = static` or `dynamic(every = 100)`: whether masks of weights are found again, every so many steps.
+  /// Nothing: as each pattern says, in each step. Patterns are as the recipe says, once they are read.
   std::optional<bool> movesMasks;
   int64_t maskPeriod = 1;
   bool keepsFirstDense = false, keepsLastDense = false; ///< `dense_layers = {first, last}`: weights of these

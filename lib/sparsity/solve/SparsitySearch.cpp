@@ -1,5 +1,4 @@
 #include "lib/sparsity/solve/SparsitySearch.h"
-#include "lib/sparsity/cost/ErdosRenyi.h"
 #include "lib/sparsity/cost/ExpectedTimes.h"
 #include "lib/sparsity/cost/Format.h"
 #include "lib/sparsity/cost/SparseCost.h"
@@ -379,8 +378,13 @@ private:
       if (!product)
         continue;
       usesKernels = true;
-      SparseProductTime time{op.name, double(search_.graph.executions(id)), number(product->rows),
-                             number(product->depth), number(product->columns), dense.type, dense.time.value,
+      SparseProductTime time{op.name,
+                             double(search_.graph.executions(id)),
+                             number(product->rows),
+                             number(product->depth),
+                             number(product->columns),
+                             dense.type,
+                             dense.time.value,
                              part.mean.time.value};
       expectKernels(time, search_.kernels);
       option.expected += time.executions * (time.expected - time.ideal);
@@ -496,8 +500,9 @@ private:
       for (const PruneOption &option : layer.options) {
         const bool sparse = &option != &layer.options.front();
         operation.options.push_back({best[option.sparsity] == &option ? option.sparsity : option.label,
-                                     whole(comparedSeconds(option) * 1e12, sparse), whole(option.quantileJoules * 1e12, sparse),
-                                     whole(option.bytes, sparse), lossUnits(option.loss), sparse});
+                                     whole(comparedSeconds(option) * 1e12, sparse),
+                                     whole(option.quantileJoules * 1e12, sparse), whole(option.bytes, sparse),
+                                     lossUnits(option.loss), sparse});
       }
       plan_.problem.operations.push_back(std::move(operation));
     }
@@ -517,7 +522,7 @@ private:
   std::vector<Layer> layers_;
   SparsityScope scope_;
   std::map<double, std::map<size_t, double>> densities_; ///< by density of the network and number of the layer
-  std::vector<std::vector<AccuracyQuery>> queries_; ///< by layer, of its options but the dense one
+  std::vector<std::vector<AccuracyQuery>> queries_;      ///< by layer, of its options but the dense one
   std::vector<OperationId> touched_;
   double otherJoules_ = 0, otherBytes_ = 0; ///< of operations that zeros do not touch, and of other parameters
 };

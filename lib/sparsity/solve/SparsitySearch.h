@@ -44,10 +44,10 @@ std::vector<std::string> layerNames(const WorkGraph &graph);
 
 /// Options of each layer: all choices of the rules that mean it, each in all formats that are allowed and fit
 /// (activations and gradients in the smallest); dense always is the first. Of these one each is chosen exactly
-/// (`select`), by what is expected, or by quantiles where masks alone make more of it, rounded against zeros, so that of
-/// equals dense is taken. Times of a step are sums: one operation after the other. Layers of one parameter, and those whose accuracy was measured
-/// together, take one option. What is refused: issues of `sparseCost`, at the rule; what `evaluateAccuracy` rejects of
-/// the requirement; A1005 where no choice keeps the budget of losses.
+/// (`select`), by what is expected, or by quantiles where masks alone make more of it, rounded against zeros, so that
+/// of equals dense is taken. Times of a step are sums: one operation after the other. Layers of one parameter, and
+/// those whose accuracy was measured together, take one option. What is refused: issues of `sparseCost`, at the rule;
+/// what `evaluateAccuracy` rejects of the requirement; A1005 where no choice keeps the budget of losses.
 std::variant<PrunePlan, std::vector<Rejection>> searchSparsity(const SparsitySearch &search);
 
 } // namespace accord

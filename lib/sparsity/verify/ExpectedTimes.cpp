@@ -134,7 +134,8 @@ std::vector<std::string> findWrongKernels(const std::vector<SparseKernelTable> &
                             [&](const SparseKernelPoint &p) {
                               return isWrong(p.rows) || isWrong(p.depth) || isWrong(p.columns) || isWrong(p.speedup);
                             }) ||
-        std::ranges::any_of(table.masks, [&](const MaskKernelPoint &m) { return isWrong(m.elements) || isWrong(m.seconds); })) {
+        std::ranges::any_of(table.masks,
+                            [&](const MaskKernelPoint &m) { return isWrong(m.elements) || isWrong(m.seconds); })) {
       errors.push_back(fmt::format("{} have a size or time that is not above 0", name));
       continue;
     }
@@ -148,14 +149,16 @@ std::vector<std::string> findWrongKernels(const std::vector<SparseKernelTable> &
     for (double width : {0.25, 0.375, 0.5, 0.75, 1.0, 1.5, 2.0}) {
       isKnown |= width == table.width;
       if (sumOf(leftOutErrors(table, width).first) < sum * (1 - Real(kTolerance)))
-        errors.push_back(fmt::format("{} are estimated better with a width of {} than of {}", name, width, table.width));
+        errors.push_back(
+            fmt::format("{} are estimated better with a width of {} than of {}", name, width, table.width));
     }
     if (!isKnown)
       errors.push_back(fmt::format("{} have a width of {}, which is none of the choices", name, table.width));
     const auto rank = static_cast<size_t>(std::ceil(0.9 * static_cast<double>(stated.size() + 1)));
     const Real deviation = stated[std::min(rank, stated.size()) - 1];
     if (!isNear(table.deviation, deviation))
-      errors.push_back(fmt::format("{} have a deviation of {}, and it is {}", name, table.deviation, double(deviation)));
+      errors.push_back(
+          fmt::format("{} have a deviation of {}, and it is {}", name, table.deviation, double(deviation)));
     if (!isNear(table.reach, reach))
       errors.push_back(fmt::format("{} have a reach of {}, and it is {}", name, table.reach, double(reach)));
   }

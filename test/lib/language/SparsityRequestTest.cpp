@@ -111,9 +111,10 @@ TEST(SparsityRequest, RecipesScopesAndKernels) {
   EXPECT_FALSE(plain.request->movesMasks || plain.request->keepsFirstDense || plain.request->isErdosRenyi);
   EXPECT_FALSE(plain.request->kernels);
   // Whatever the order, masks are as the recipe says; activations are not weights.
-  for (const char *body : {"weights of * = {nm(2, 4), unstructured(density = 0.2)}\nactivations of x = unstructured(density = "
-                           "0.5, static)\nrecipe = dynamic(every = 100)",
-                           "recipe = dynamic(every = 100)\nweights of * = {nm(2, 4), unstructured(density = 0.2)}"}) {
+  for (const char *body :
+       {"weights of * = {nm(2, 4), unstructured(density = 0.2)}\nactivations of x = unstructured(density = "
+        "0.5, static)\nrecipe = dynamic(every = 100)",
+        "recipe = dynamic(every = 100)\nweights of * = {nm(2, 4), unstructured(density = 0.2)}"}) {
     Read read(body);
     ASSERT_TRUE(read.request) << read.diags.text();
     EXPECT_TRUE(read.request->movesMasks.value());

@@ -376,9 +376,9 @@ TEST(AccuracyRejections, LayersThatMeanTheSame) {
 }
 
 constexpr const char *kScoped = "pattern,density,top1,recipe,dense_layers,distribution\n"
-                                 "dense,1,0.768,,,\n"
-                                 "unstructured,0.2,0.746,dynamic,first,uniform\n"
-                                 "unstructured,0.2,0.7512,dynamic,none,erk\n";
+                                "dense,1,0.768,,,\n"
+                                "unstructured,0.2,0.746,dynamic,first,uniform\n"
+                                "unstructured,0.2,0.7512,dynamic,none,erk\n";
 
 TEST(AccuracyScope, AMeasurementOfAnotherRecipeOrScopeIsNone) {
   auto at = [](SparsityScope scope, const char *pattern) {
@@ -413,8 +413,9 @@ TEST(AccuracyScope, AMeasurementOfAnotherRecipeOrScopeIsNone) {
   };
   EXPECT_FALSE(says(unsaid));
   SparsityScope scope{true, false, false};
-  EXPECT_TRUE(says(evaluateAccuracy(request(0.7), {good("pattern,density,top1\ndense,1,0.768\nunstructured,0.2,0.75\n")},
-                                    {ask("a", {fixed})}, &scope)));
+  EXPECT_TRUE(
+      says(evaluateAccuracy(request(0.7), {good("pattern,density,top1\ndense,1,0.768\nunstructured,0.2,0.75\n")},
+                            {ask("a", {fixed})}, &scope)));
 }
 
 TEST(AccuracyScope, ColumnsThatAreWrong) {

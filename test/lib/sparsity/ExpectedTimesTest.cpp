@@ -2,7 +2,7 @@
 // that are false.
 #include "lib/sparsity/cost/ExpectedTimes.h"
 #include "lib/machine/operations/SparseProducts.h"
-#include "lib/sparsity/cost/ErdosRenyi.h"
+#include "lib/sparsity/cost/TrainingSparsity.h"
 #include "lib/sparsity/verify/ExpectedTimes.h"
 #include "test/lib/sparsity/LayerDensities.h"
 #include <cmath>
@@ -84,7 +84,8 @@ TEST(ExpectedTimes, FalseClaimsAreRefused) {
   const std::vector<SparseKernelTable> kernels{randomTable(random, 40)};
   const PruneOption right = optionWith(random, kernels, "bf16");
   for (double by : {0.999, 1.001}) {
-    for (double SparseKernelTable::*field : {&SparseKernelTable::width, &SparseKernelTable::deviation, &SparseKernelTable::reach}) {
+    for (double SparseKernelTable::*field :
+         {&SparseKernelTable::width, &SparseKernelTable::deviation, &SparseKernelTable::reach}) {
       std::vector<SparseKernelTable> wrong = kernels;
       wrong[0].*field *= by;
       EXPECT_FALSE(findWrongKernels(wrong).empty());
@@ -96,11 +97,12 @@ TEST(ExpectedTimes, FalseClaimsAreRefused) {
     };
     for (double PruneOption::*field : {&PruneOption::expected, &PruneOption::expectedMin, &PruneOption::expectedMax})
       refused([&](PruneOption &option) { option.*field *= by; });
-    for (double SparseProductTime::*field : {&SparseProductTime::expected, &SparseProductTime::min, &SparseProductTime::max,
-                                             &SparseProductTime::dense})
+    for (double SparseProductTime::*field :
+         {&SparseProductTime::expected, &SparseProductTime::min, &SparseProductTime::max, &SparseProductTime::dense})
       refused([&](PruneOption &option) { option.products[1].*field *= by; });
-    for (double MaskSearchTime::*field : {&MaskSearchTime::seconds, &MaskSearchTime::min, &MaskSearchTime::max,
-                                          &MaskSearchTime::elements, &MaskSearchTime::period, &MaskSearchTime::matrices})
+    for (double MaskSearchTime::*field :
+         {&MaskSearchTime::seconds, &MaskSearchTime::min, &MaskSearchTime::max, &MaskSearchTime::elements,
+          &MaskSearchTime::period, &MaskSearchTime::matrices})
       refused([&](PruneOption &option) { (*option.masks).*field *= by; });
     std::vector<SparseKernelTable> other = kernels; // another row than the one that was measured
     other[0].points[3].speedup *= by;

@@ -9,7 +9,7 @@
 // Before: an empty module. After:
 // CHECK: plan.sparsity @gpt2_training model "gpt2_training" on "a100_80g" minimize "step_time" value 41905589779 bound 41905589779 confidence
 // CHECK: plan.assumption "operations run one after the other; activations are kept whole"
-// CHECK: plan.layer_sparsity "gpt_logits.block.attn.linear" takes "weights nm(2, 4) as nm(2, 4)" seconds {{.*}} at_most {{.*}} dense
+// CHECK: plan.layer_sparsity "gpt_logits.block.attn.linear" takes "weights nm(2, 4) as nm(2, 4)" seconds {{.*}} expected {{.*}} dense
 // CHECK: plan.layer_sparsity "gpt_logits.block.mlp.y" takes "weights nm(2, 4) transposable as nm(2, 4)"
 
 // FABRIC: plan.sparsity @resnet18_images model "resnet18_images" on "u250" minimize "throughput" value 451584000 bound 451584000

@@ -1,7 +1,7 @@
 // 2:4 products: tables are read and refused, estimates obey their definition, and shapes that others measured and that
 // were left out are met.
-#include "lib/machine/operations/File.h"
 #include "lib/machine/operations/SparseProducts.h"
+#include "lib/machine/operations/File.h"
 #include <cmath>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -148,9 +148,10 @@ TEST(SparseProducts, FilesComeBackToTheLastDigit) {
     ASSERT_FALSE(bool(wrong)) << line;
     EXPECT_EQ(wrong.error().front().code, Code::BadCalibration);
   };
-  for (const char *line : {"sparse b fp16 1 1 1 = 1", "sparse \"b\" fp16 1 1 = 1", "sparse \"b\" fp16 1 1 1 = 0",
-                           "sparse \"b\" fp16 0 1 1 = 1", "sparse \"b\" fp16 1 1 1 = 1 s", "masks \"b\" fp16 other 1 = 1 s",
-                           "masks \"b\" fp16 plain 1 = 1", "sparse \"c\" bf16 1 1 1 = 1", "sparse \"b\" fp16 64 1024 4096 = 1"})
+  for (const char *line :
+       {"sparse b fp16 1 1 1 = 1", "sparse \"b\" fp16 1 1 = 1", "sparse \"b\" fp16 1 1 1 = 0",
+        "sparse \"b\" fp16 0 1 1 = 1", "sparse \"b\" fp16 1 1 1 = 1 s", "masks \"b\" fp16 other 1 = 1 s",
+        "masks \"b\" fp16 plain 1 = 1", "sparse \"c\" bf16 1 1 1 = 1", "sparse \"b\" fp16 64 1024 4096 = 1"})
     refused(line);
 }
 
@@ -159,14 +160,14 @@ struct PublishedProduct {
   double m, sparse, dense;
 };
 constexpr PublishedProduct kRtx4070TiSuper[] = {
-    {3072, 1.10574, 2.131},    {4096, 1.9605, 3.73044},    {5120, 3.12083, 6.10269},   {6144, 4.74411, 8.79509},
-    {7168, 7.29741, 11.9486},  {8192, 10.6073, 15.4296},   {9216, 13.6835, 19.1741},   {10240, 16.8367, 23.4461},
-    {11264, 20.37, 28.2801},   {12288, 24.1402, 33.545},   {13312, 28.4292, 39.2493}};
+    {3072, 1.10574, 2.131},   {4096, 1.9605, 3.73044},  {5120, 3.12083, 6.10269}, {6144, 4.74411, 8.79509},
+    {7168, 7.29741, 11.9486}, {8192, 10.6073, 15.4296}, {9216, 13.6835, 19.1741}, {10240, 16.8367, 23.4461},
+    {11264, 20.37, 28.2801},  {12288, 24.1402, 33.545}, {13312, 28.4292, 39.2493}};
 constexpr PublishedProduct kRtx3060[] = {
-    {3072, 3.749355, 7.256761},   {4096, 6.678134, 13.164187},  {5120, 10.565052, 20.252486}, {6144, 15.589268, 28.900475},
-    {7168, 21.81486, 42.035703},  {8192, 35.252837, 65.011371}, {9216, 36.577059, 63.58955},  {10240, 45.712477, 78.786396},
-    {11264, 54.966579, 95.234777}, {12288, 66.754359, 113.816444}, {13312, 77.615483, 132.878653},
-    {14336, 88.93002, 153.554204}};
+    {3072, 3.749355, 7.256761},     {4096, 6.678134, 13.164187},    {5120, 10.565052, 20.252486},
+    {6144, 15.589268, 28.900475},   {7168, 21.81486, 42.035703},    {8192, 35.252837, 65.011371},
+    {9216, 36.577059, 63.58955},    {10240, 45.712477, 78.786396},  {11264, 54.966579, 95.234777},
+    {12288, 66.754359, 113.816444}, {13312, 77.615483, 132.878653}, {14336, 88.93002, 153.554204}};
 
 TEST(SparseProducts, PublishedShapesThatAreLeftOutAreMet) {
   std::string text;
