@@ -123,13 +123,19 @@ private:
     return (!a.denseEnds || *a.denseEnds == std::pair(scope->isFirstDense, scope->isLastDense)) &&
            (!a.isErdosRenyi || *a.isErdosRenyi == scope->isErdosRenyi);
   }
-  /// Of lines of another scope, one of this pattern; null: there is none.
+  /// Of lines of another scope and of this pattern, one that is as near to it as any; null: there is none.
   const Measured *violationOf(const AccuracyQuery::Pattern &sparsity) const {
     const std::string pattern = measuredPattern(sparsity.of, sparsity.pattern);
-    for (const Measured *a : violations)
-      if (a->of == sparsity.of && a->pattern == pattern)
-        return a;
-    return nullptr;
+    const Measured *nearest = nullptr;
+    std::pair<int, bool> min;
+    for (const Measured *a : violations) {
+      const bool differs = a->isErdosRenyi && *a->isErdosRenyi != scope->isErdosRenyi;
+      const bool hasOtherEnds = a->denseEnds && *a->denseEnds != std::pair(scope->isFirstDense, scope->isLastDense);
+      const std::pair distance(differs + hasOtherEnds, differs);
+      if (a->of == sparsity.of && a->pattern == pattern && (!nearest || distance < min))
+        nearest = a, min = distance;
+    }
+    return nearest;
   }
 
   /// Reads all questions from a basis; how many it leaves open.
@@ -219,6 +225,9 @@ private:
       answer.rejected = sparserThanMeasured(query, sparsity, density, *curve.back());
       return {};
     }
+    // Of equal densities all count.
+    while (last + 1 < curve.size() && curve[last + 1]->density == curve[last]->density)
+      ++last;
     return {&curve, last + 1, curve[last]->density != density};
   }
 

@@ -134,16 +134,16 @@ TEST(SparsityRequest, RecipesScopesAndKernels) {
   EXPECT_EQ(kernels.request->kernels->file, "d/x.operations");
   const std::string rule = "weights of * = {nm(2, 4), nm(2, 4, dynamic)}\n";
   for (const auto &[entry, error] : std::initializer_list<std::pair<const char *, const char *>>{
-           {"recipe = moving", "A0203@3:10"},
+           {"recipe = moving", "A0305@3:10"},
            {"recipe = dynamic(every = 0)", "A0302@3:26"},
-           {"recipe = dynamic(each = 2)", "A0203@3:18"},
-           {"recipe = static(every = 2)", "A0203@3:10"},
-           {"recipe = static", "A0212@2:12"}, // and one pattern is dynamic
-           {"dense_layers = {none, first}", "A0212@3:17"},
-           {"dense_layers = middle", "A0203@3:16"},
-           {"distribution = even", "A0203@3:16"},
-           {"kernels = 3", "A0101@3:1"},
-           {"kernels", "A0201@3:1"}}) {
+           {"recipe = dynamic(each = 2)", "A0111@3:25"},
+           {"recipe = static(every = 2)", "A0305@3:10"},
+           {"recipe = static", "A0114@2:12"}, // and one pattern is dynamic
+           {"dense_layers = {none, first}", "A0114@3:17"},
+           {"dense_layers = middle", "A0305@3:16"},
+           {"distribution = even", "A0305@3:16"},
+           {"kernels = 3", "A0301@3:1"},
+           {"kernels", "A0112@3:1"}}) {
     Read read(rule + entry);
     EXPECT_FALSE(read.request) << entry;
     EXPECT_EQ(read.errors(), error) << entry << '\n' << read.diags.text();

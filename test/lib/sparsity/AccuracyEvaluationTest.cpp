@@ -399,9 +399,9 @@ TEST(AccuracyScope, AMeasurementOfAnotherRecipeOrScopeIsNone) {
           "dense_layers = first, or a measurement as it is here"});
   expect(at({true, true, true}, moving),
          {"A1003",
-          "unstructured(density = 0.2, dynamic) was measured with first layer dense, uniform density, and is to have "
-          "first and last layer dense, Erdos-Renyi density here",
-          "dense_layers = first and distribution = uniform, or a measurement as it is here"});
+          "unstructured(density = 0.2, dynamic) was measured with zeros in the first and the last layer, Erdos-Renyi "
+          "density, and is to have first and last layer dense, Erdos-Renyi density here",
+          "dense_layers = none, or a measurement as it is here"});
   // Without a scope nothing is compared, and two lines of one pattern are one curve.
   EXPECT_EQ(evaluateAccuracy(request(0.7), {good(kScoped)}, {ask("a", {moving})}).results[0].limit, share("0.746"));
   // What a line does not say is assumed, and said.

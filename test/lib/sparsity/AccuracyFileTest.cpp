@@ -45,7 +45,7 @@ TEST(AccuracyFileReading, ErrorsHavePlacesAndWaysOut) {
       {"density,top-1\n0.5,0.7\n", 1, 9, "unknown column 'top-1'", "did you mean 'top1'?"},
       {"densty,top1\n0.5,0.7\n", 1, 1, "unknown column 'densty'", "did you mean 'density'?"},
       {"density,zzzzzz\n0.5,0.7\n", 1, 9, "unknown column 'zzzzzz'",
-       "columns are top1, pattern, density, layer, of, right, samples, note"},
+       "columns are top1, pattern, density, layer, of, right, samples, recipe, dense_layers, distribution, note"},
       {"density\n0.5\n", 1, 1, "no column 'top1', nor 'right' and 'samples'", nullptr},
       {"density,right\n0.5,3\n", 1, 1, "no column 'samples' beside 'right'", nullptr},
       {"top1\n0.5\n", 1, 1, "no column 'pattern', nor 'density'", nullptr},

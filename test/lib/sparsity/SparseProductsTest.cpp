@@ -53,7 +53,7 @@ TEST(SparseProducts, RowsBecomeTables) {
   ASSERT_EQ(tables[0].masks.size(), 2u);
   EXPECT_FALSE(tables[0].masks[0].transposable);
   EXPECT_EQ(tables[0].masks[1].elements, 4096 * 1024);
-  EXPECT_EQ(tables[0].masks[1].seconds, 0.5e-3);
+  EXPECT_DOUBLE_EQ(tables[0].masks[1].seconds, 0.5e-3);
 }
 
 TEST(SparseProducts, WhatIsNoTableIsRefusedAtItsPlace) {
@@ -66,7 +66,7 @@ TEST(SparseProducts, WhatIsNoTableIsRefusedAtItsPlace) {
   EXPECT_EQ(bad("operation,type,devise,latency_ms\nlinear,fp32,gpu,1\n").suggestion, "device");
   Error type = bad(kHeader + product(64, 1024, 4096, 1, 1.2, "gpu", "bf61"));
   EXPECT_EQ(type.suggestion, "bf16");
-  EXPECT_EQ(at(type), "2:29");
+  EXPECT_EQ(at(type), "2:31");
   Error dense = bad(std::string(kHeader) + "sparse_linear,1,64,64,64,,bf16,gpu,1,,,,\n");
   EXPECT_NE(dense.message.find("'dense_ms' is needed"), std::string::npos) << dense.message;
   for (const char *time : {"0", "-1", "nan", "inf", "x"})
@@ -78,8 +78,8 @@ TEST(SparseProducts, AnEstimateIsBetweenWhatWasMeasured) {
   for (double rows = 1; rows < 1e9; rows *= 3)
     for (double depth : {16.0, 1024.0, 70000.0}) {
       const SparseSpeedup found = sparseSpeedup(table, rows, depth, 4096);
-      EXPECT_GE(found.mean, 1.1);
-      EXPECT_LE(found.mean, 1.65);
+      EXPECT_GE(found.mean, 1.1 * (1 - 1e-12));
+      EXPECT_LE(found.mean, 1.65 * (1 + 1e-12));
       EXPECT_LE(found.low, found.mean);
       EXPECT_GE(found.high, found.mean);
       EXPECT_EQ(found.inside, depth == 1024 && rows >= 32 && rows <= 64 << 12) << rows << ' ' << depth;
