@@ -242,13 +242,15 @@ private:
 
   /// Of layers side by side, nothing divides densities or keeps ends of the network dense, and no library has kernels.
   bool suitsFabric() {
-    const char *word = request_.isErdosRenyi                                    ? "distribution = erk"
+    const char *word = request_.isErdosRenyi                                 ? "distribution = erk"
                        : request_.keepsFirstDense || request_.keepsLastDense ? "dense_layers"
-                       : request_.kernels                                       ? "kernels"
-                                                                                : nullptr;
+                       : request_.kernels                                    ? "kernels"
+                                                                             : nullptr;
     if (word)
-      session_.report({Code::NotSupported, fmt::format("not supported yet: '{}' on a dataflow device", word),
-                       request_.kernels ? request_.kernels->location : request_.location, {}},
+      session_.report({Code::NotSupported,
+                       fmt::format("not supported yet: '{}' on a dataflow device", word),
+                       request_.kernels ? request_.kernels->location : request_.location,
+                       {}},
                       "for example: weights of conv1 = dense");
     return !word;
   }
