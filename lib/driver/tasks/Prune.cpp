@@ -131,7 +131,7 @@ private:
     if (!request_.kernels)
       return std::vector<SparseKernelTable>{};
     const SparsityRequest::KernelMeasurements &stated = *request_.kernels;
-    auto reject = [&](std::string message, std::string help) {
+    auto reject = [&](std::string message, const std::string &help) {
       session_.report({Code::BadCalibration, std::move(message), stated.location, {}}, help);
       return std::nullopt;
     };
