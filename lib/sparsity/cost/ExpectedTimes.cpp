@@ -5,8 +5,9 @@
 namespace accord {
 namespace {
 
-constexpr double kLargeExtent = 1024;
-constexpr operations::SparseSpeedup kLarge{1.56, 1.18, 1.79, true}, kSmall{1.32, 0.78, 1.69, true};
+constexpr double kLargeExtent = 1024, kSmallExtent = 64;
+constexpr operations::SparseSpeedup kLarge{1.56, 1.18, 1.79, true}, kSmall{1.32, 0.78, 1.69, true},
+    kTiny{1, 0.11, 1.69, true};
 constexpr double kMaskCopies = 1.9, kMinMaskCopies = 1.7, kMaxMaskCopies = 2.4;
 
 const SparseKernelTable *tableOf(const std::vector<SparseKernelTable> &kernels, const std::string &type) {
@@ -23,11 +24,11 @@ bool runsSparseKernels(const SparseCore &core) {
 
 void expectKernels(SparseProductTime &product, const std::vector<SparseKernelTable> &kernels) {
   const SparseKernelTable *table = tableOf(kernels, product.type);
-  const bool isLarge = std::min({product.rows, product.depth, product.columns}) >= kLargeExtent;
+  const double extent = std::min({product.rows, product.depth, product.columns});
+  const operations::SparseSpeedup published = extent >= kLargeExtent ? kLarge : extent >= kSmallExtent ? kSmall : kTiny;
   const operations::SparseSpeedup speedup =
       table && !table->points.empty() ? operations::sparseSpeedup(*table, product.rows, product.depth, product.columns)
-      : isLarge                       ? kLarge
-                                      : kSmall;
+                                      : published;
   product.expected = std::max(product.ideal, product.dense / speedup.mean);
   product.min = std::max(product.ideal, product.dense / speedup.high);
   product.max = std::max(product.ideal, product.dense / speedup.low);

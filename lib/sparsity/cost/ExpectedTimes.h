@@ -11,9 +11,11 @@ bool runsSparseKernels(const SparseCore &core);
 
 /// Sets `expected`, `min` and `max` of a product from its shape, type and seconds: dense / speed-up, never below
 /// `ideal`. The speed-up is `sparseSpeedup` of the table of the type. Without one it is published: 1.56 (5 to 95
-/// %: 1.18 to 1.79) where rows, depth and columns are 1,024 or more, else 1.32 (0.78 to 1.69). These are quantiles of
-/// 533 and 352 products in bf16 and fp16 on A100 80 GB PCIe, H100 PCIe and B200, the fastest of cuSPARSELt's algorithms
-/// over the fastest of cuBLASLt's (results of arXiv:2603.05232, CUDA 12.9, January 2026).
+/// %: 1.18 to 1.79) where rows, depth and columns are 1,024 or more, from 64 on 1.32 (0.78 to 1.69), below 1 (0.11
+/// to 1.69). The first two are quantiles of 533 and 352 products in bf16 and fp16 on A100 80 GB PCIe, H100 PCIe and
+/// B200, the fastest of cuSPARSELt's algorithms over the fastest of cuBLASLt (results of arXiv:2603.05232, CUDA 12.9,
+/// January 2026). Of fewer than 64 rows only this is known: one row times 4096 x 4096 took nine times as long as dense
+/// on an A100 (pytorch/pytorch issue 111339).
 void expectKernels(SparseProductTime &product, const std::vector<SparseKernelTable> &kernels);
 
 /// Sets `seconds`, `min` and `max`: matrices / period times `maskSeconds` of the table of the type. Without one, times

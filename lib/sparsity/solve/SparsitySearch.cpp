@@ -100,6 +100,9 @@ public:
     for (const Layer &layer : layers_)
       if (auto issue = add(layer))
         return rejected(*issue);
+    if (plan_.layers.empty())
+      return std::vector<Rejection>{{{Code::NotSkipped, "no layer is left that may have zeros", request_.location, {}},
+                                     "dense_layers = none, or rules that mean more layers"}};
     others();
     if (!evaluateAccuracyOfOptions())
       return plan_.evaluation.rejections;

@@ -95,6 +95,8 @@ Times kernelTimes(const SparseProductTime &product, const SparseKernelTable *tab
         low = std::min<Real>(low, point.speedup), high = std::max<Real>(high, point.speedup);
   } else if (product.rows >= 1024 && product.depth >= 1024 && product.columns >= 1024) {
     mean = 1.56L, low = 1.18L, high = 1.79L;
+  } else if (product.rows < 64 || product.depth < 64 || product.columns < 64) {
+    mean = 1, low = 0.11L;
   }
   auto at = [&](Real speedup) { return std::max<Real>(product.ideal, product.dense / speedup); };
   return {at(mean), at(high), at(low)};

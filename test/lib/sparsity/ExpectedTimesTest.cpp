@@ -55,6 +55,10 @@ TEST(ExpectedTimes, PublishedFiguresWhereNothingWasMeasured) {
   EXPECT_DOUBLE_EQ(large.min, 1 / 1.79);
   EXPECT_DOUBLE_EQ(large.max, 1 / 1.18);
   EXPECT_DOUBLE_EQ(small.max, 1 / 0.78); // slower than dense
+  SparseProductTime tiny{"p", 1, 63, 4096, 4096, "bf16", 1.0, 0.5};
+  expectKernels(tiny, {});
+  EXPECT_EQ(tiny.expected, 1);
+  EXPECT_DOUBLE_EQ(tiny.max, 1 / 0.11);
   // What no core can do is not expected.
   SparseProductTime bound{"p", 1, 4096, 4096, 4096, "bf16", 1.0, 0.9};
   expectKernels(bound, {});
