@@ -1,6 +1,7 @@
 #include "lib/machine/calibration/Rows.h"
 #include "lib/machine/energy/ForeignTable.h"
 #include "lib/machine/operations/Rows.h"
+#include "lib/machine/operations/SparseProducts.h"
 #include "test/fuzz/readers/Reader.h"
 
 /// Rows of steps, devices, and operations on them; tables of components of other programs.
@@ -13,6 +14,8 @@ void accord::fuzz::readTables(std::string_view input) {
   operations::Devices one{{"Tesla T4", {}}};
   if (auto rows = operations::readRows(input, "fuzz", devices ? *devices : one); !rows)
     expectPlaces(rows.error());
+  if (auto products = operations::readSparseRows(input, "fuzz"); !products)
+    expectPlaces(products.error());
   if (auto components = ForeignTable::read(input, "fuzz"); !components)
     expectPlaces(Errors{components.error()});
 }

@@ -2,9 +2,12 @@
 // were left out are met.
 #include "lib/machine/operations/SparseProducts.h"
 #include "lib/machine/operations/File.h"
+#include "test/support/SharedData.h"
 #include <cmath>
 #include <fmt/format.h>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
 
 namespace accord::operations {
 namespace {
@@ -183,6 +186,22 @@ TEST(SparseProducts, PublishedShapesThatAreLeftOutAreMet) {
       EXPECT_LE(group.meanError, 0.10) << table.title << ", " << group.group;
       RecordProperty(table.title + " " + group.group, fmt::format("{:.4f}", group.meanError));
     }
+  }
+}
+
+/// A table in the columns of `accord measure --sparse`, of other people's products (docs/sparsity.md says which).
+TEST(SparseProducts, MeasuredProductsOfManyDevicesAreMet) {
+  std::ifstream file(testing::sharedData("sparse-products") / "products.csv");
+  if (!file)
+    GTEST_SKIP() << "no sparse-products/products.csv beside the checkout or in ACCORD_DATA";
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  auto read = readSparseRows(text, "products.csv");
+  ASSERT_TRUE(bool(read)) << read.error().front().message;
+  for (const ErrorTable &table : sparseErrors(*read)) {
+    ASSERT_FALSE(table.groups.empty());
+    for (const ErrorSummary &group : table.groups)
+      if (group.group == "all" || group.group.starts_with("NVIDIA A100") || group.group.starts_with("NVIDIA B200"))
+        EXPECT_LE(group.meanError, 0.10) << table.title << ", " << group.group << ", " << group.rows << " rows";
   }
 }
 
