@@ -55,6 +55,21 @@ private:
     return true;
   }
 
+  /// Of layers side by side, nothing divides densities or keeps ends of the network dense, and no library has kernels.
+  bool suitsFabric() {
+    const char *word = request_.isErdosRenyi                                 ? "distribution = erk"
+                       : request_.keepsFirstDense || request_.keepsLastDense ? "dense_layers"
+                       : request_.kernels                                    ? "kernels"
+                                                                             : nullptr;
+    if (word)
+      session_.report({Code::NotSupported,
+                       fmt::format("not supported yet: '{}' on a dataflow device", word),
+                       request_.kernels ? request_.kernels->location : request_.location,
+                       {}},
+                      "for example: weights of conv1 = dense");
+    return !word;
+  }
+
   bool named(const WorkGraph &graph) {
     std::map<GemmOperand, std::vector<std::string>> known;
     for (GemmOperand operand : {GemmOperand::Weights, GemmOperand::Activations, GemmOperand::Gradients})
@@ -64,6 +79,8 @@ private:
 
   bool solve() {
     const bool pipeline = session_.machine().fabric.has_value();
+    if (pipeline && !suitsFabric())
+      return false;
     if (!pipeline && request_.objective == "throughput")
       plan_.objective = request_.objective = "step_time"; // of a given batch they are one
     const int64_t batch = pipeline ? 1 : session_.batchOfDevice();
@@ -245,24 +262,7 @@ private:
     return true;
   }
 
-  /// Of layers side by side, nothing divides densities or keeps ends of the network dense, and no library has kernels.
-  bool suitsFabric() {
-    const char *word = request_.isErdosRenyi                                 ? "distribution = erk"
-                       : request_.keepsFirstDense || request_.keepsLastDense ? "dense_layers"
-                       : request_.kernels                                    ? "kernels"
-                                                                             : nullptr;
-    if (word)
-      session_.report({Code::NotSupported,
-                       fmt::format("not supported yet: '{}' on a dataflow device", word),
-                       request_.kernels ? request_.kernels->location : request_.location,
-                       {}},
-                      "for example: weights of conv1 = dense");
-    return !word;
-  }
-
   bool stages(const WorkGraph &work, const std::vector<AccuracyFile> &files) {
-    if (!suitsFabric())
-      return false;
     auto found = planFabric(request_, work, session_.machine(), files);
     if (auto *rejected = std::get_if<std::vector<Rejection>>(&found))
       return reportRejections(*rejected);
