@@ -352,6 +352,10 @@ std::vector<BlockSchema> machineTable() {
        {
            integer("multipliers", Better::More, Range::Positive, "of the whole device, such as DSP slices", kRequired),
            shape("multiplier_bits", Better::Neither, 2, 2, "widths of a multiplier's operands, 18 x 27 unless given"),
+           integer("block_rams", Better::More, Range::Positive,
+                   "block RAMs of 18 Kibit; with them `accord prune` places weights and buffers"),
+           integer("ultra_rams", Better::More, Range::Positive, "UltraRAMs of 288 Kibit, none unless given"),
+           integer("luts", Better::More, Range::Positive, "look-up tables of six inputs, enough unless given"),
        }},
       memory("dram", "device memory",
              {integer("channels", Better::More, Range::Positive, "independent channels"),

@@ -41,7 +41,7 @@ struct SearchSparsity : impl::SearchSparsityBase<SearchSparsity> {
     Options options = sessionOptions(file, target, train, costModel);
     options.elaborate.prunes = options.elaborate.clusters = true;
     Session session(options);
-    auto plan = session.prepare() ? chooseSparsity(session, confidence) : std::nullopt;
+    auto plan = session.prepare() ? chooseSparsity(session, {.confidence = confidence}) : std::nullopt;
     if (failed(reportSession(getOperation(), session, plan.has_value())))
       return signalPassFailure();
     write(*plan);

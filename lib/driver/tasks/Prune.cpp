@@ -1,4 +1,5 @@
 #include "lib/driver/tasks/Prune.h"
+#include "dialects/accel/AccelDialect.h"
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/Session.h"
 #include "lib/language/requests/Sparsity.h"
@@ -24,8 +25,8 @@ namespace {
 
 class SparsityChooser {
 public:
-  SparsityChooser(Session &session, double confidence)
-      : session_(session), diags_(session.diagnostics()), confidence_(confidence) {}
+  SparsityChooser(Session &session, const PruneOptions &pruning)
+      : session_(session), diags_(session.diagnostics()), pruning_(pruning) {}
 
   std::optional<SparsityPlan> run() {
     if (!request() || !solve())
@@ -46,8 +47,8 @@ private:
       return false;
     }
     request_ = std::move(*request);
-    if (confidence_ > 0)
-      request_.confidence = confidence_;
+    if (pruning_.confidence > 0)
+      request_.confidence = pruning_.confidence;
     plan_.training = job.name, plan_.version = kVersion;
     plan_.machine = session_.machine().name, plan_.objective = request_.objective;
     plan_.confidence = request_.confidence;
@@ -98,6 +99,8 @@ private:
     if (auto *rejected = std::get_if<std::vector<Rejection>>(&files))
       return reportRejections(*rejected);
     const auto &read = std::get<std::vector<AccuracyFile>>(files);
+    if (!pipeline && !isForDataflow())
+      return false;
     if (!(pipeline ? stages(*work, read) : step(std::move(*work), read)))
       return false;
     plan_.proven = plan_.selection().proven(), plan_.gap = plan_.selection().gap();
@@ -262,8 +265,65 @@ private:
     return true;
   }
 
+  /// What only layers side by side know.
+  bool isForDataflow() {
+    for (auto [name, given] : {std::pair("--traces", !pruning_.traces.empty()),
+                               std::pair("--thresholds", !pruning_.thresholds.empty()),
+                               std::pair("--weight-bits", pruning_.weightBits > 0),
+                               std::pair("--activation-bits", pruning_.activationBits > 0)})
+      if (given) {
+        session_.report({Code::NotSupported,
+                         fmt::format("'{}' is for a device with 'dataflow {{ … }}', and '{}' has none", name,
+                                     session_.machine().name),
+                         request_.location,
+                         {}});
+        return false;
+      }
+    return true;
+  }
+
+  /// The memories that the device states.
+  FabricResources resources() {
+    FabricResources out;
+    auto fabric = session_.workspace().accelerator().getEntries().getAs<mlir::DictionaryAttr>("dataflow");
+    auto number = [&](llvm::StringRef key) {
+      auto value = fabric ? fabric.getAs<mlir::IntegerAttr>(key) : mlir::IntegerAttr();
+      return value ? value.getInt() : 0;
+    };
+    out.blockRams = number("block_rams"), out.ultraRams = number("ultra_rams"), out.luts = number("luts");
+    if (!session_.machine().memories.empty())
+      out.bytesPerSecond = session_.machine().memories.front().bandwidth.value;
+    return out;
+  }
+
+  /// Reads a table of measured zeros; false after errors.
+  template <typename Table, typename Read>
+  bool readTable(const std::string &path, std::optional<Table> &into, Read read) {
+    if (path.empty())
+      return true;
+    auto text = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    if (!text) {
+      session_.report({Code::WrongQualityFile,
+                       fmt::format("cannot read '{}': {}", path, llvm::StringRef(text.getError().message()).lower()),
+                       request_.location,
+                       {}});
+      return false;
+    }
+    auto table = read(std::string_view((*text)->getBuffer()), path);
+    if (auto *rejected = std::get_if<std::vector<Rejection>>(&table))
+      return reportRejections(*rejected);
+    into = std::get<Table>(std::move(table));
+    return true;
+  }
+
   bool stages(const WorkGraph &work, const std::vector<AccuracyFile> &files) {
-    auto found = planFabric(request_, work, session_.machine(), files);
+    FabricInputs inputs;
+    inputs.resources = resources();
+    inputs.weightBits = pruning_.weightBits, inputs.activationBits = pruning_.activationBits;
+    if (!readTable(pruning_.traces, inputs.traces, readZeroTraces) ||
+        !readTable(pruning_.thresholds, inputs.thresholds, readThresholds))
+      return false;
+    auto found = planFabric(request_, work, session_.machine(), files, inputs);
     if (auto *rejected = std::get_if<std::vector<Rejection>>(&found))
       return reportRejections(*rejected);
     plan_.pipeline = std::move(std::get<FabricPlan>(found));
@@ -272,6 +332,24 @@ private:
       plan_.assumptions.push_back("phases = forward: a dataflow device runs images, not gradients");
     plan_.assumptions.push_back("all layers run at once, each on its multipliers; what lies between "
                                 "products (pooling, normalization, activation) keeps up");
+    const DataflowProblem &problem = plan_.pipeline->problem;
+    plan_.assumptions.push_back(problem.resources.isStated()
+                                    ? "memories and look-up tables by a model (docs/sparsity.md); routing, control and "
+                                      "whether the clock is reached are not modelled"
+                                    : "the machine states no 'block_rams': memories on the chip, look-up tables and the "
+                                      "memory beside it are taken as enough");
+    if (inputs.weightBits > 0 || inputs.activationBits > 0)
+      plan_.assumptions.push_back("numbers have the bits that were asked for; what that costs in accuracy is not known "
+                                  "here");
+    bool isModelled = false, isMeasured = false;
+    for (const DataflowLayer &layer : problem.layers)
+      for (const DataflowSparsity &sparsity : layer.sparsity)
+        (sparsity.channels.empty() ? isModelled : isMeasured) = true;
+    if (isModelled)
+      plan_.assumptions.push_back(isMeasured ? "zeros of layers without a trace are as frequent in all channels"
+                                             : "zeros are as frequent in all channels of a layer (no traces)");
+    if (inputs.thresholds)
+      plan_.assumptions.push_back("where a trace is missing, products are zero independently of each other");
     return true;
   }
 
@@ -291,7 +369,10 @@ private:
     if (evaluation.confidence > 0)
       accuracyReport.confidence = fmt::format("{:.6g}", evaluation.confidence);
     accuracyReport.level = describe(evaluation.level);
-    accuracyReport.inputs.push_back(fmt::format("dense network: at least {}", evaluation.dense.print()));
+    if (pruning_.thresholds.empty())
+      accuracyReport.inputs.push_back(fmt::format("dense network: at least {}", evaluation.dense.print()));
+    else
+      accuracyReport.inputs.push_back(pruning_.thresholds);
     if (plan_.step)
       for (const PruneLayer &layer : plan_.step->layers)
         for (const SourceLocation &line : layer.chosen().lines) {
@@ -305,7 +386,7 @@ private:
 
   Session &session_;
   Diagnostics &diags_;
-  double confidence_;
+  const PruneOptions &pruning_;
   SparsityRequest request_;
   SparsityPlan plan_;
 };
@@ -317,14 +398,14 @@ bool write(Diagnostics &diags, const SparsityPlan &plan, const std::string &fold
 
 } // namespace
 
-std::optional<SparsityPlan> chooseSparsity(Session &session, double confidence) {
-  return SparsityChooser(session, confidence).run();
+std::optional<SparsityPlan> chooseSparsity(Session &session, const PruneOptions &pruning) {
+  return SparsityChooser(session, pruning).run();
 }
 
-int prune(Options options, double confidence) {
+int prune(Options options, const PruneOptions &pruning) {
   options.elaborate.prunes = options.elaborate.clusters = true;
   Session session(options);
-  auto plan = session.prepare() ? chooseSparsity(session, confidence) : std::nullopt;
+  auto plan = session.prepare() ? chooseSparsity(session, pruning) : std::nullopt;
   if (!plan || !write(session.diagnostics(), *plan, options.output))
     return session.finish(kWrongInput, "prune");
   if (options.json)

@@ -7,14 +7,19 @@ namespace accord {
 
 class Session;
 
-/// The patterns that the `sparsity for` block of a prepared session allows, with what proves the choice. `confidence`:
-/// as for `prune`. The session must have been made to look at the block (`ElaborateOptions::prunes`). Nothing after
+/// What `accord prune` takes beside the file, for a device that runs layers side by side.
+struct PruneOptions {
+  double confidence = 0;          ///< of limits of times and memory; 0: as the file says
+  std::string traces, thresholds; ///< paths of tables; empty: none
+  int64_t weightBits = 0, activationBits = 0; ///< 0: as the training has them
+};
+
+/// The patterns that the `sparsity for` block of a prepared session allows, with what proves the choice. The session must have been made to look at the block (`ElaborateOptions::prunes`). Nothing after
 /// errors.
-std::optional<SparsityPlan> chooseSparsity(Session &session, double confidence);
+std::optional<SparsityPlan> chooseSparsity(Session &session, const PruneOptions &pruning);
 
 /// Chooses the patterns that the file's `sparsity for` block allows, writes the folder `options.output` and prints a
-/// summary. `confidence`: of the limits of times and memory; 0: as the file says. Returns the exit status of `accord
-/// prune`.
-int prune(Options options, double confidence);
+/// summary. Returns the exit status of `accord prune`.
+int prune(Options options, const PruneOptions &pruning);
 
 } // namespace accord

@@ -39,6 +39,11 @@ function header() {
       tile("Throughput", digits4(p.images_per_second), "images/s", `no device like this is above ${digits4(p.max_images_per_second)}`),
       tile("Interval", digits4(p.interval_cycles), "cycles", `at ${si(p.clock_Hz, "Hz")}`),
       tile("Multipliers", String(p.multipliers), "", `of ${p.multipliers_of_device}`),
+      ...(p.resources ? [
+        tile("Block RAMs", String(p.use.block_rams), "", `of ${p.resources.block_rams}`),
+        ...(p.resources.ultra_rams ? [tile("UltraRAMs", String(p.use.ultra_rams), "", `of ${p.resources.ultra_rams}`)] : []),
+        ...(p.resources.luts ? [tile("Look-up tables", String(p.use.luts), "", `of ${p.resources.luts}`)] : []),
+        ...(p.resources.bandwidth_Bps ? [tile("Beside the chip", ...split(si((p.use.bits / 8) * p.images_per_second, "B/s")), `of ${si(p.resources.bandwidth_Bps, "B/s")}`)] : [])] : []),
       tile("Slowest layer", short(p.stages[p.bottleneck].layer), "", p.stages[p.bottleneck].zeros));
   }
   if (data.accuracy) {
@@ -85,8 +90,8 @@ function layersOfPipeline() {
       el("span", { class: "amounts" }, el("span", {}, percent(s.busy)), el("span", {}, String(s.multipliers))));
   offerExport(byId("layers-bars"), "layers", () => [["layer", "busy_share", "multipliers", "cycles"], ...p.stages.map(s => [s.layer, s.busy, s.multipliers, s.cycles])], ".track > i");
   byId("layers-hint").textContent = "bars: share of the interval in which a layer works; the line: with multipliers without end; right: multipliers";
-  byId("layers-table").append(head([["layer"], ["sparsity"], ["multipliers", "n"], ["groups", "n"], ["channels at once", "n"], ["filters at once", "n"], ["of a window at once", "n"], ["cycles", "n"], ["bottleneck"]]),
-    el("tbody", {}, ...p.stages.map(s => line([[short(s.layer), "name"], [s.sparsity], [String(s.multipliers), "n"], [String(s.groups), "n"], [String(s.in), "n"], [String(s.out), "n"], [String(s.fine), "n"], [digits4(s.cycles), "n"], [s.bottleneck]]))));
+  byId("layers-table").append(head([["layer"], ["sparsity"], ["multipliers", "n"], ["groups", "n"], ["channels at once", "n"], ["filters at once", "n"], ["of a window at once", "n"], ["cycles", "n"], ["bottleneck"], ...(p.resources ? [["block RAMs", "n"], ["UltraRAMs", "n"], ["look-up tables", "n"], ["weights"]] : [])]),
+    el("tbody", {}, ...p.stages.map(s => line([[short(s.layer), "name"], [s.sparsity], [String(s.multipliers), "n"], [String(s.groups), "n"], [String(s.in), "n"], [String(s.out), "n"], [String(s.fine), "n"], [digits4(s.cycles), "n"], [s.bottleneck], ...(p.resources ? [[String(s.use.block_rams), "n"], [String(s.use.ultra_rams), "n"], [String(s.use.luts), "n"], [s.memory.weights === "streamed" ? `streamed ${s.memory.passes} times` : s.memory.weights === "ultra_ram" ? "UltraRAM" : "block RAM"]] : [])]))));
   byId("why").hidden = false;
   byId("why-text").textContent = p.explanation;
 }

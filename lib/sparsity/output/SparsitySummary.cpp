@@ -86,8 +86,20 @@ std::string stepTable(const PrunePlan &plan, const TextStyle &style, Letters &le
   return table.text(style);
 }
 
+/// "block RAM", "streamed, 2 times".
+std::string weightsText(const DataflowMemory &memory) {
+  if (memory.weights == WeightPlace::Streamed)
+    return memory.passes == 1 ? "streamed" : fmt::format("streamed {} times", memory.passes);
+  return memory.weights == WeightPlace::UltraRam ? "UltraRAM" : "block RAM";
+}
+
 std::string pipelineTable(const SparsityPlan &plan, const TextStyle &style, Letters &letters) {
-  TextTable table("lrrrrrll", {"layer", "multipliers", "in", "out", "fine", "utilization", "bottleneck", "sparsity"});
+  const bool memories = plan.pipeline->problem.resources.isStated();
+  TextTable table =
+      memories ? TextTable("lrrrrrrrlll", {"layer", "multipliers", "in", "out", "fine", "block RAM", "UltraRAM",
+                                           "utilization", "weights", "bottleneck", "sparsity"})
+               : TextTable("lrrrrrll",
+                           {"layer", "multipliers", "in", "out", "fine", "utilization", "bottleneck", "sparsity"});
   std::vector<std::string> names;
   for (const DataflowLayer &layer : plan.pipeline->problem.layers)
     names.push_back(layer.name);
@@ -96,9 +108,15 @@ std::string pipelineTable(const SparsityPlan &plan, const TextStyle &style, Lett
     const DataflowStage &stage = plan.pipeline->result.stages[i];
     const DataflowFolding &f = stage.folding;
     const DataflowBottleneck limit = stage.cycles.limit();
-    table.row({names[i], fmt::format("{}", stage.multipliers), fmt::format("{}", f.in * f.groups),
-               fmt::format("{}", f.out), fmt::format("{}", f.fine), fmt::format("{:.1f} %", 100 * stage.busy),
-               name(limit), letters.of(stage.label)});
+    std::vector<std::string> row = {names[i], fmt::format("{}", stage.multipliers), fmt::format("{}", f.in * f.groups),
+                                    fmt::format("{}", f.out), fmt::format("{}", f.fine)};
+    if (memories)
+      row.insert(row.end(), {fmt::format("{}", stage.use.blockRams), fmt::format("{}", stage.use.ultraRams)});
+    row.push_back(fmt::format("{:.1f} %", 100 * stage.busy));
+    if (memories)
+      row.push_back(weightsText(stage.memory));
+    row.insert(row.end(), {name(limit), letters.of(stage.label)});
+    table.row(row);
   }
   return table.text(style);
 }
@@ -177,6 +195,18 @@ std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder,
     lines.add("throughput", fmt::format("{:.6g} images/s: one each {:.6g} cycles at {}, {}", result.imagesPerSecond,
                                         result.interval, formatSi(plan.pipeline->problem.hertz, "Hz"), proven));
     lines.add("multipliers", fmt::format("{} of {}", result.multipliers, plan.pipeline->problem.fabric.multipliers));
+    const DataflowProblem &problem = plan.pipeline->problem;
+    if (const FabricResources &has = problem.resources; has.isStated()) {
+      std::string text = fmt::format("{} of {} block RAMs", result.use.blockRams, has.blockRams);
+      if (has.ultraRams > 0)
+        text += fmt::format(", {} of {} UltraRAMs", result.use.ultraRams, has.ultraRams);
+      if (has.luts > 0)
+        text += fmt::format(", {} of {} look-up tables", result.use.luts, has.luts);
+      lines.add("on chip", text);
+      lines.add("beside it", fmt::format("{} an image, {} of {}", formatBytes(static_cast<double>(result.use.bits) / 8),
+                                         formatSi(static_cast<double>(result.use.bits) / 8 * result.imagesPerSecond, "B/s"),
+                                         formatSi(has.bytesPerSecond, "B/s")));
+    }
     lines.add("bottleneck", result.explanation);
   }
   if (plan.accuracy)

@@ -9,21 +9,31 @@ namespace {
 
 constexpr int64_t kMaxExtent = int64_t(1) << 20;
 constexpr int64_t kMaxWindow = 1024;
-constexpr size_t kMaxLayers = 10'000;
+constexpr int64_t kMaxResources = int64_t(1) << 40;
+constexpr size_t kMaxLayers = 10'000, kMaxDetours = 100;
 
-std::string checkSparsity(const DataflowSparsity &sparsity, int64_t window) {
-  if (sparsity.label == "dense")
-    return "zeros must not be called 'dense'";
-  if (std::ssize(sparsity.windows) != window + 1)
-    return fmt::format("'{}' has {} shares of windows, not {}", sparsity.label, sparsity.windows.size(), window + 1);
+std::string checkShares(const std::string &label, const std::vector<double> &windows, int64_t window) {
+  if (std::ssize(windows) != window + 1)
+    return fmt::format("'{}' has {} shares of windows, not {}", label, windows.size(), window + 1);
   double sum = 0;
-  for (double share : sparsity.windows) {
+  for (double share : windows) {
     if (!(share >= 0 && share <= 1))
-      return fmt::format("'{}' has a share that is not from 0 to 1", sparsity.label);
+      return fmt::format("'{}' has a share that is not from 0 to 1", label);
     sum += share;
   }
-  if (std::abs(sum - 1) > 1e-9)
-    return fmt::format("shares of '{}' have the sum {}, not 1", sparsity.label, sum);
+  return std::abs(sum - 1) > 1e-9 ? fmt::format("shares of '{}' have the sum {}, not 1", label, sum) : "";
+}
+
+std::string checkSparsity(const DataflowSparsity &sparsity, int64_t window, int64_t channels) {
+  if (sparsity.label == "dense")
+    return "zeros must not be called 'dense'";
+  if (std::string error = checkShares(sparsity.label, sparsity.windows, window); !error.empty())
+    return error;
+  if (!sparsity.channels.empty() && std::ssize(sparsity.channels) != channels)
+    return fmt::format("'{}' has histograms of {} channels of {}", sparsity.label, sparsity.channels.size(), channels);
+  for (const std::vector<double> &windows : sparsity.channels)
+    if (std::string error = checkShares(sparsity.label, windows, window); !error.empty())
+      return error;
   return sparsity.loss < 0 ? fmt::format("'{}' has a negative loss", sparsity.label) : "";
 }
 
@@ -41,8 +51,15 @@ std::string checkLayer(const DataflowLayer &layer) {
     return fmt::format("{} groups do not divide {} channels and {} filters", layer.groups, layer.channels,
                        layer.filters);
   for (const DataflowSparsity &sparsity : layer.sparsity)
-    if (std::string error = checkSparsity(sparsity, layer.kernelRows * layer.kernelColumns); !error.empty())
+    if (std::string error = checkSparsity(sparsity, layer.kernelRows * layer.kernelColumns, layer.channels);
+        !error.empty())
       return error;
+  if (layer.detours.size() > kMaxDetours)
+    return fmt::format("more than {} detours", kMaxDetours);
+  for (const DataflowDetour &detour : layer.detours)
+    for (int64_t extent : {detour.rows, detour.columns, detour.channels, detour.bits})
+      if (extent < 1 || extent > kMaxExtent)
+        return fmt::format("a detour with an extent of {}", extent);
   return "";
 }
 
@@ -61,6 +78,16 @@ const char *name(DataflowBottleneck limit) {
   return kNames[llvm::to_underlying(limit)];
 }
 
+const char *name(WeightPlace place) {
+  constexpr const char *kNames[] = {"block_ram", "ultra_ram", "streamed"};
+  return kNames[llvm::to_underlying(place)];
+}
+
+double transferCycles(const DataflowProblem &problem, int64_t bits) {
+  const double bytesPerSecond = problem.resources.bytesPerSecond;
+  return bytesPerSecond > 0 ? static_cast<double>(bits) / 8 * problem.hertz / bytesPerSecond : 0;
+}
+
 std::string check(const DataflowProblem &problem) {
   if (problem.layers.empty())
     return "there are no layers";
@@ -71,6 +98,12 @@ std::string check(const DataflowProblem &problem) {
     return "the device has no multipliers";
   if (!(problem.hertz >= 1 && problem.hertz <= 1e12))
     return fmt::format("a clock of {} Hz", problem.hertz);
+  const FabricResources &resources = problem.resources;
+  if (std::min({resources.blockRams, resources.ultraRams, resources.luts}) < 0 ||
+      std::max({resources.blockRams, resources.ultraRams, resources.luts}) > kMaxResources)
+    return fmt::format("a device with less than none or more than {} memories or look-up tables", kMaxResources);
+  if (!(resources.bytesPerSecond >= 0 && resources.bytesPerSecond <= 1e18))
+    return fmt::format("a memory of {} bytes a second", resources.bytesPerSecond);
   for (const DataflowLayer &layer : problem.layers)
     if (std::string error = checkLayer(layer); !error.empty())
       return fmt::format("layer '{}': {}", layer.name, error);

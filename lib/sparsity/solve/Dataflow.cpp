@@ -1,5 +1,6 @@
 #include "lib/sparsity/solve/Dataflow.h"
 #include "lib/search/Knapsack.h"
+#include "lib/sparsity/solve/FabricPlanner.h"
 #include "lib/sparsity/solve/Select.h"
 #include <algorithm>
 #include <cmath>
@@ -27,6 +28,37 @@ DataflowFolding unfolded(const DataflowLayer &layer) {
   return {layer.groups, layer.channels / layer.groups, layer.filters / layer.groups, window(layer)};
 }
 
+/// Steps of a window with so many products at once.
+double stepsOf(const DataflowLayer &layer, int64_t fine, const std::vector<double> *windows) {
+  if (!windows)
+    return divided(window(layer), fine);
+  double each = 0;
+  for (int64_t z = 0; z <= window(layer); ++z)
+    each += (*windows)[z] * divided(window(layer) - z, fine);
+  return each;
+}
+
+/// Steps of the stream of channels that has the most. Channels that may be on any stream are dealt out by their steps,
+/// the most first, in turn from the first stream to the last and back; of grouped convolutions each is where its number
+/// says.
+double slowestStream(const DataflowLayer &layer, const DataflowFolding &folding, const DataflowSparsity &sparsity) {
+  const int64_t streams = folding.groups * folding.in, each = layer.channels / layer.groups;
+  std::vector<double> steps;
+  for (const std::vector<double> &windows : sparsity.channels)
+    steps.push_back(stepsOf(layer, folding.fine, &windows));
+  std::vector<double> sums(streams, 0.0);
+  const bool anywhere = layer.groups == 1 || each == 1;
+  if (anywhere)
+    std::sort(steps.begin(), steps.end(), std::greater<>());
+  for (int64_t c = 0; c < std::ssize(steps); ++c) {
+    const int64_t round = c / streams, place = c % streams;
+    const int64_t stream = anywhere ? (round % 2 == 0 ? place : streams - 1 - place)
+                                    : c / each % folding.groups * folding.in + c % each % folding.in;
+    sums[stream] += steps[c];
+  }
+  return *std::max_element(sums.begin(), sums.end());
+}
+
 /// A way to run a layer.
 struct LayerConfiguration {
   DataflowFolding folding;
@@ -42,6 +74,8 @@ public:
   std::variant<DataflowResult, std::string> run() {
     if (std::string error = check(problem); !error.empty())
       return error;
+    if (problem.resources.isStated())
+      return withResources();
     out.problem.objective = SelectionObjective::SlowestStage;
     out.problem.lossBudget = problem.lossBudget;
     out.problem.byteBudget = problem.fabric.multipliers;
@@ -109,6 +143,61 @@ private:
     option.loss = configuration.sparsity ? configuration.sparsity->loss : 0;
     option.sparse = configuration.sparsity;
     return option;
+  }
+
+  std::variant<DataflowResult, std::string> withResources() {
+    if (std::string error = fastest(); !error.empty())
+      return error;
+    FabricLayout layout = layOut(problem);
+    if (!layout.error.empty())
+      return layout.error;
+    out.feasible = layout.feasible, out.proven = layout.proven, out.minInterval = layout.minInterval;
+    out.selection.feasible = out.feasible;
+    if (!out.feasible) {
+      out.selection.bound = layout.proven ? SelectionProblem::kUnlimited : 0;
+      out.explanation = layout.limits;
+      return std::move(out);
+    }
+    for (size_t l = 0; l < problem.layers.size(); ++l) {
+      DataflowStage &stage = out.stages.emplace_back(std::move(layout.stages[l]));
+      stage.minCycles = minCycles[l];
+      add(stage);
+    }
+    out.use = layout.use;
+    out.loss = layout.loss;
+    out.interval = std::max(out.interval, transferCycles(problem, out.use.bits));
+    finish();
+    const double picosecondsOfCycle = kPicoseconds / problem.hertz;
+    out.selection.sums.loss = out.loss;
+    out.selection.sums.bytes = out.multipliers;
+    out.selection.value = picoseconds(out.interval);
+    out.selection.bound = out.proven ? out.selection.value
+                                     : std::min(out.selection.value,
+                                                static_cast<int64_t>(out.minInterval * picosecondsOfCycle));
+    out.selection.sums.slowest = out.selection.value;
+    const DataflowLayer &saturating = problem.layers[out.saturating];
+    if (out.imagesPerSecond >= out.maxImagesPerSecond)
+      out.explanation = saturation();
+    else
+      out.explanation = fmt::format(
+          "{} With all of it without end '{}' would limit, to {:.1f} images a second: {}", layout.limits,
+          saturating.name, out.maxImagesPerSecond, saturatingLimit());
+    return std::move(out);
+  }
+
+  void add(const DataflowStage &stage) {
+    out.multipliers += stage.multipliers;
+    if (stage.cycles.max() > out.interval) {
+      out.interval = stage.cycles.max();
+      out.bottleneck = out.stages.size() - 1;
+    }
+  }
+
+  void finish() {
+    if (out.interval > 0)
+      out.imagesPerSecond = problem.hertz / out.interval;
+    for (DataflowStage &stage : out.stages)
+      stage.busy = out.interval > 0 ? stage.cycles.max() / out.interval : 0;
   }
 
   /// Dense ways first, of which the one with the fewest multipliers is always there.
@@ -194,17 +283,11 @@ private:
       stage.cycles = configuration.cycles;
       stage.multipliers = configuration.multipliers;
       stage.minCycles = minCycles[l];
-      out.multipliers += stage.multipliers;
-      if (stage.cycles.max() > out.interval) {
-        out.interval = stage.cycles.max();
-        out.bottleneck = l;
-      }
+      add(stage);
     }
     out.loss = out.selection.sums.loss;
-    if (out.interval > 0)
-      out.imagesPerSecond = problem.hertz / out.interval;
-    for (DataflowStage &stage : out.stages)
-      stage.busy = out.interval > 0 ? stage.cycles.max() / out.interval : 0;
+    finish();
+    out.minInterval = out.proven ? out.interval : static_cast<double>(out.selection.bound) / kPicoseconds * problem.hertz;
     out.explanation = explanation();
   }
 
@@ -240,19 +323,28 @@ private:
     return "";
   }
 
-  std::string explanation() const {
+  std::string saturatingLimit() const {
     const DataflowLayer &saturating = problem.layers[out.saturating];
     std::string sparsity;
     if (saturated.limit() != DataflowBottleneck::Products)
       sparsity = ", which zeros would not shorten";
     else if (saturating.sparsity.empty())
       sparsity = ", as it has no zeros to skip";
-    std::string limit = fmt::format("{}: {:.0f} cycles{}.", unfoldedLimit(out.saturating), saturated.max(), sparsity);
+    return fmt::format("{}: {:.0f} cycles{}.", unfoldedLimit(out.saturating), saturated.max(), sparsity);
+  }
+
+  std::string saturation() const {
+    return fmt::format("'{}' saturates the device: {} Neither more multipliers nor zeros of other layers shorten the "
+                       "interval.",
+                       problem.layers[out.saturating].name, saturatingLimit());
+  }
+
+  std::string explanation() const {
+    const DataflowLayer &saturating = problem.layers[out.saturating];
+    const std::string limit = saturatingLimit();
     const std::string &bottleneck = problem.layers[out.bottleneck].name;
     if (out.imagesPerSecond >= out.maxImagesPerSecond)
-      return fmt::format(
-          "'{}' saturates the device: {} Neither more multipliers nor zeros of other layers shorten the interval.",
-          saturating.name, limit);
+      return saturation();
     std::string dense = denseShare();
     return fmt::format("'{}' takes the interval; {} of {} multipliers are used, and a shorter one {} more.{} With "
                        "multipliers without end '{}' would limit, to {:.1f} images a second: {}",
@@ -279,18 +371,15 @@ private:
 } // namespace
 
 DataflowCycles cyclesOf(const DataflowLayer &layer, const DataflowFolding &folding, const DataflowSparsity *sparsity) {
-  double each = divided(window(layer), folding.fine);
-  if (sparsity) {
-    each = 0;
-    for (int64_t z = 0; z <= window(layer); ++z)
-      each += sparsity->windows[z] * divided(window(layer) - z, folding.fine);
-  }
   double groups = layer.groups / folding.groups;
   double in = groups * (layer.channels / layer.groups / folding.in);
   double filters = layer.filters / layer.groups / folding.out;
   double results = double(layer.rows) * layer.columns;
   DataflowCycles cycles;
-  cycles.products = results * in * filters * each;
+  if (sparsity && !sparsity->channels.empty())
+    cycles.products = results * filters * slowestStream(layer, folding, *sparsity);
+  else
+    cycles.products = results * in * filters * stepsOf(layer, folding.fine, sparsity ? &sparsity->windows : nullptr);
   cycles.input = double(layer.inputRows) * layer.inputColumns * in;
   cycles.output = results * groups * filters;
   return cycles;
@@ -305,7 +394,48 @@ int64_t multipliersOf(const DataflowLayer &layer, const DataflowFolding &folding
 }
 
 std::variant<DataflowResult, std::string> planDataflow(const DataflowProblem &problem) {
-  return DataflowPlanner(problem).run();
+  if (!problem.together)
+    return DataflowPlanner(problem).run();
+  std::optional<DataflowResult> best;
+  double minInterval = HUGE_VAL, maxImagesPerSecond = 0;
+  bool proven = true;
+  for (const std::string &label : labelsOf(problem)) {
+    const DataflowProblem one = withLabel(problem, label);
+    auto result = DataflowPlanner(one).run();
+    auto *found = std::get_if<DataflowResult>(&result);
+    if (!found)
+      return result;
+    proven &= found->proven;
+    maxImagesPerSecond = std::max(maxImagesPerSecond, found->maxImagesPerSecond);
+    if (found->feasible || !found->proven)
+      minInterval = std::min(minInterval, found->minInterval);
+    if (!best || (found->feasible && (!best->feasible || found->interval < best->interval)))
+      best = std::move(*found);
+  }
+  best->minInterval = minInterval;
+  best->proven = proven || (best->feasible && minInterval >= best->interval);
+  best->maxImagesPerSecond = maxImagesPerSecond;
+  if (!best->proven && best->feasible)
+    best->selection.bound = std::min(best->selection.bound,
+                                     static_cast<int64_t>(minInterval * kPicoseconds / problem.hertz));
+  return std::move(*best);
+}
+
+std::vector<std::string> labelsOf(const DataflowProblem &problem) {
+  std::vector<std::string> labels;
+  for (const DataflowLayer &layer : problem.layers)
+    for (const DataflowSparsity &sparsity : layer.sparsity)
+      if (std::find(labels.begin(), labels.end(), sparsity.label) == labels.end())
+        labels.push_back(sparsity.label);
+  labels.insert(labels.begin(), "dense");
+  return labels;
+}
+
+DataflowProblem withLabel(DataflowProblem problem, const std::string &label) {
+  problem.together = false;
+  for (DataflowLayer &layer : problem.layers)
+    std::erase_if(layer.sparsity, [&](const DataflowSparsity &sparsity) { return sparsity.label != label; });
+  return problem;
 }
 
 std::vector<double> binomialZeroHistogram(int64_t window, double share) {

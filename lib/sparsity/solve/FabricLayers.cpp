@@ -1,13 +1,77 @@
 #include "lib/sparsity/solve/FabricLayers.h"
 #include "lib/machine/array/Convolution.h"
 #include "lib/sparsity/cost/Occupancy.h"
+#include "lib/sparsity/solve/FabricZeros.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
+#include <utility>
 
 namespace accord {
 namespace {
 
 constexpr int64_t kMaxLayers = 10'000;
+
+/// Values of some operations that others meet later: which layers they go around, as what.
+class DetourFinder {
+public:
+  explicit DetourFinder(const WorkGraph &graph) : graph(graph) {
+    for (const Region &region : graph.regions)
+      find(region);
+  }
+
+  std::vector<DataflowDetour> around(const Operation &op) const {
+    auto found = detours.find(&op - graph.operations.data());
+    return found == detours.end() ? std::vector<DataflowDetour>{} : found->second;
+  }
+
+private:
+  const WorkGraph &graph;
+  std::map<size_t, std::vector<DataflowDetour>> detours; ///< by operation
+
+  ValueId root(ValueId value) const {
+    for (size_t i = 0; i < graph.values.size() && graph.values[value].alias != kNone; ++i)
+      value = graph.values[value].alias;
+    return value;
+  }
+
+  /// A value that is made before a layer and used behind it passes by; two gates behind each other hold it once.
+  void find(const Region &region) {
+    std::vector<OperationId> forward;
+    for (OperationId id : region.operations)
+      if (graph.operations[id].phase == Phase::Forward)
+        forward.push_back(id);
+    std::map<ValueId, size_t> made; // one more than the place of what made it
+    std::map<ValueId, std::pair<size_t, DataflowDetour>> used;
+    for (size_t i = 0; i < forward.size(); ++i) {
+      const Operation &op = graph.operations[forward[i]];
+      for (ValueId value : op.results)
+        made.try_emplace(root(value), i + 1);
+      for (size_t o = 0; o < op.operands.size(); ++o) {
+        const ValueId value = root(op.operands[o]);
+        const Category category = graph.values[value].category;
+        if ((category == Category::Activations || category == Category::Temporaries) && o < op.tensors.size())
+          used[value] = {i, detourOf(op, op.tensors[o])};
+      }
+    }
+    for (const auto &[value, last] : used) {
+      auto maker = made.find(value);
+      bool isHeld = false;
+      for (size_t i = maker == made.end() ? 0 : maker->second; i < last.first; ++i) {
+        const Operation &op = graph.operations[forward[i]];
+        if (!op.contraction)
+          continue;
+        const bool isGate = op.tensors.size() >= 1 && detourOf(op, op.tensors.front()).rows == 1;
+        if (last.second.rows * last.second.columns > 1 && !(isGate && isHeld))
+          detours[forward[i]].push_back(last.second);
+        isHeld = isGate;
+      }
+    }
+  }
+
+  /// Of one image: batch, channels, rows, columns; of anything else one row.
+  DataflowDetour detourOf(const Operation &op, const LoopTensor &tensor) const;
+};
 
 /// The positions that a tensor has in a dimension.
 int64_t sizeOf(const LoopTensor &tensor, size_t dimension, const std::vector<Loop> &domain) {
@@ -17,6 +81,17 @@ int64_t sizeOf(const LoopTensor &tensor, size_t dimension, const std::vector<Loo
   for (const LoopTensor::Term &term : tensor.dimensions[dimension])
     reach += (domain[term.loop].extent - 1) * std::abs(term.stride);
   return reach;
+}
+
+DataflowDetour DetourFinder::detourOf(const Operation &op, const LoopTensor &tensor) const {
+  DataflowDetour detour;
+  detour.bits = tensor.elementBits;
+  if (tensor.dimensions.size() != 4)
+    return detour;
+  detour.channels = std::max<int64_t>(1, sizeOf(tensor, 1, op.domain));
+  detour.rows = std::max<int64_t>(1, sizeOf(tensor, 2, op.domain));
+  detour.columns = std::max<int64_t>(1, sizeOf(tensor, 3, op.domain));
+  return detour;
 }
 
 std::optional<DataflowLayer> layerOf(const std::string &name, const std::vector<Loop> &domain,
@@ -85,7 +160,7 @@ std::vector<double> thinned(const std::vector<double> &windows, double zero) {
 
 struct FabricLayer {
   DataflowLayer layer;
-  std::vector<AccuracyQuery> queries; ///< by `layer.zeros`
+  std::vector<AccuracyQuery> queries; ///< by `layer.sparsity`, unless that was measured
 };
 
 /// The layers of a graph of one sample (`dataflowLayers`), each with the zeros that rules allow: those of a window's
@@ -164,9 +239,12 @@ Result<std::vector<FabricLayer>> fabricLayers(const SparsityRequest &request, co
 
 std::vector<DataflowLayer> dataflowLayers(const WorkGraph &graph, std::string &error) {
   std::vector<DataflowLayer> out;
-  auto add = [&](const std::string &name, const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors,
-                 int64_t count) {
+  const DetourFinder detours(graph);
+  auto add = [&](const Operation &op, const std::string &name, const std::vector<Loop> &domain,
+                 const std::vector<LoopTensor> &tensors, int64_t count) {
     std::optional<DataflowLayer> layer = layerOf(name, domain, tensors, std::max<int64_t>(1, graph.microbatch));
+    if (layer)
+      layer->detours = detours.around(op);
     if (!layer)
       error = fmt::format("operation '{}' is no product of activations and weights", name);
     else if (std::ssize(out) + count > kMaxLayers)
@@ -184,19 +262,52 @@ std::vector<DataflowLayer> dataflowLayers(const WorkGraph &graph, std::string &e
     for (RegionId r = op.region; r != kNone && count <= kMaxLayers; r = graph.regions[r].parent)
       count *= std::max<int64_t>(1, graph.regions[r].parent == kNone ? 1 : graph.regions[r].count);
     if (op.parts.empty() && op.contraction)
-      add(op.name, op.domain, op.tensors, count);
+      add(op, op.name, op.domain, op.tensors, count);
     for (const FusedPart &part : op.parts)
       if (part.contraction)
-        add(part.name, part.domain, part.tensors, count);
+        add(op, part.name, part.domain, part.tensors, count);
   }
   if (!error.empty())
     out.clear();
   return out;
 }
 
+/// One network of those that were measured with thresholds.
+static std::variant<FabricPlan, std::vector<Rejection>>
+planThresholds(DataflowProblem problem, const std::vector<FabricLayer> &layers, MeasuredZeros zeros,
+               const WorkGraph &graph, const Machine &machine, const SparsityRequest &request) {
+  FabricPlan plan;
+  problem.together = true;
+  for (const FabricLayer &layer : layers)
+    problem.layers.push_back(layer.layer);
+  plan.excludedOptions = std::move(zeros.excluded);
+  auto result = planDataflow(problem);
+  if (auto *error = std::get_if<std::string>(&result))
+    return std::vector<Rejection>{{{Code::NotSkipped,
+                                    fmt::format("'{}' on '{}': {}", graph.model, machine.name, *error),
+                                    request.location,
+                                    {}},
+                                   ""}};
+  plan.result = std::move(std::get<DataflowResult>(result));
+  plan.problem = std::move(problem);
+  if (!plan.result.feasible)
+    return std::vector<Rejection>{{{Code::NotSkipped,
+                                    fmt::format("'{}' on '{}': {}", graph.model, machine.name, plan.result.explanation),
+                                    request.location,
+                                    {}},
+                                   ""}};
+  std::string taken;
+  for (const DataflowStage &stage : plan.result.stages)
+    if (stage.sparse)
+      taken = stage.label;
+  plan.evaluation = evaluationOf(zeros, taken);
+  return plan;
+}
+
 std::variant<FabricPlan, std::vector<Rejection>> planFabric(const SparsityRequest &request, const WorkGraph &graph,
                                                             const Machine &machine,
-                                                            const std::vector<AccuracyFile> &files) {
+                                                            const std::vector<AccuracyFile> &files,
+                                                            const FabricInputs &inputs) {
   auto rejected = [](Error issue) { return std::vector<Rejection>{{std::move(issue), ""}}; };
   if (request.sparseLayers)
     return rejected({Code::NotSupported,
@@ -207,6 +318,30 @@ std::variant<FabricPlan, std::vector<Rejection>> planFabric(const SparsityReques
   if (!found)
     return rejected(found.error());
   auto &layers = *found;
+  for (FabricLayer &layer : layers) {
+    if (inputs.weightBits > 0)
+      layer.layer.weightBits = inputs.weightBits;
+    if (inputs.activationBits > 0)
+      layer.layer.activationBits = inputs.activationBits;
+    for (DataflowDetour &detour : layer.layer.detours)
+      detour.bits = layer.layer.activationBits;
+  }
+  DataflowProblem problem;
+  problem.fabric = *machine.fabric, problem.hertz = machine.clock.value;
+  problem.resources = inputs.resources;
+  if (inputs.thresholds || inputs.traces) {
+    std::vector<DataflowLayer> measured;
+    for (const FabricLayer &layer : layers)
+      measured.push_back(layer.layer);
+    MeasuredZeros zeros = measuredZeros(std::move(measured), request, inputs);
+    if (!zeros.rejections.empty())
+      return std::move(zeros.rejections);
+    for (size_t l = 0; l < layers.size(); ++l)
+      if (zeros.isMeasured[l])
+        layers[l] = {std::move(zeros.layers[l]), {}};
+    if (inputs.thresholds)
+      return planThresholds(std::move(problem), layers, std::move(zeros), graph, machine, request);
+  }
   std::vector<AccuracyQuery> queries;
   std::vector<unsigned> layerOf;
   for (unsigned i = 0; i < layers.size(); ++i)
@@ -216,13 +351,13 @@ std::variant<FabricPlan, std::vector<Rejection>> planFabric(const SparsityReques
   plan.evaluation = evaluateAccuracy(request, files, queries);
   if (!plan.evaluation.rejections.empty())
     return plan.evaluation.rejections;
-  DataflowProblem problem;
-  problem.fabric = *machine.fabric, problem.hertz = machine.clock.value;
   if (plan.evaluation.budget)
     problem.lossBudget = budgetUnits(*plan.evaluation.budget, plan.evaluation.margin);
   size_t at = 0;
   for (FabricLayer &layer : layers) {
     std::vector<DataflowSparsity> kept;
+    if (layer.queries.empty()) // measured, or none
+      kept = std::exchange(layer.layer.sparsity, {});
     for (DataflowSparsity &sparsity : layer.layer.sparsity) {
       const AccuracyQueryResult &answer = plan.evaluation.results[at++];
       if (request.accuracy && answer.rejected) {
@@ -235,11 +370,14 @@ std::variant<FabricPlan, std::vector<Rejection>> planFabric(const SparsityReques
     layer.layer.sparsity = std::move(kept);
     problem.layers.push_back(layer.layer);
   }
+  std::string unfit; // why nothing fits
   auto planned = [&](const DataflowProblem &one) -> std::optional<std::string> {
     auto result = planDataflow(one);
     if (auto *error = std::get_if<std::string>(&result))
       return *error;
     auto &better = std::get<DataflowResult>(result);
+    if (!better.feasible)
+      unfit = better.explanation;
     if (better.feasible && (!plan.result.feasible || better.interval < plan.result.interval))
       plan.result = std::move(better), plan.problem = one;
     return std::nullopt;
@@ -276,10 +414,13 @@ std::variant<FabricPlan, std::vector<Rejection>> planFabric(const SparsityReques
         std::erase_if(one.layers[i].sparsity,
                       [&](const DataflowSparsity &sparsity) { return sparsity.label != label; });
     }
-    if (auto unfit = planned(one))
+    if (auto wrong = planned(one))
       return rejected(
-          {Code::NotSkipped, fmt::format("'{}' on '{}': {}", graph.model, machine.name, *unfit), request.location, {}});
+          {Code::NotSkipped, fmt::format("'{}' on '{}': {}", graph.model, machine.name, *wrong), request.location, {}});
   }
+  if (!plan.result.feasible && problem.resources.isStated() && problem.lossBudget != -1)
+    return rejected({Code::NotSkipped,
+                     fmt::format("'{}' on '{}': {}", graph.model, machine.name, unfit), request.location, {}});
   if (!plan.result.feasible)
     return rejected({Code::RequirementNotShown,
                      "no sparsity configuration, including the dense one, satisfies the accuracy requirement",

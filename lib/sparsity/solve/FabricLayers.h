@@ -1,5 +1,6 @@
 // Layers of a network as a dataflow device runs them: one behind the other, forward, with the zeros that rules allow.
 #pragma once
+#include "lib/sparsity/accuracy/ZeroFiles.h"
 #include "lib/sparsity/solve/Dataflow.h"
 #include "lib/sparsity/solve/SparsitySearch.h"
 
@@ -18,10 +19,22 @@ struct FabricPlan {
   std::vector<Rejection> excludedOptions; ///< as in `PrunePlan`
 };
 
+/// What a plan of a dataflow device looks at beside the rules of a file.
+struct FabricInputs {
+  FabricResources resources = {};
+  int64_t weightBits = 0, activationBits = 0; ///< 0: as the training has them
+  /// Zeros of the layers that it names, channel by channel, instead of what rules say of them.
+  std::optional<ZeroTraces> traces = {};
+  /// Networks of which one is taken; rules are then not looked at.
+  std::optional<ThresholdTable> thresholds = {};
+};
+
 /// The least interval with zeros that evidence allows. Where layers were measured together, each of their common
-/// options is tried, and none.
+/// options is tried, and none. Of thresholds, each whose network is shown to be as accurate as required (all limits at
+/// once, Clopper and Pearson).
 std::variant<FabricPlan, std::vector<Rejection>> planFabric(const SparsityRequest &request, const WorkGraph &graph,
                                                             const Machine &machine,
-                                                            const std::vector<AccuracyFile> &files);
+                                                            const std::vector<AccuracyFile> &files,
+                                                            const FabricInputs &inputs = {});
 
 } // namespace accord

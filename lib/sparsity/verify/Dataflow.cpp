@@ -1,4 +1,5 @@
 #include "lib/sparsity/verify/Dataflow.h"
+#include "lib/sparsity/verify/FabricProof.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -50,6 +51,15 @@ public:
           if (cycles(in1, out1, groupParts, 0) >= max)
             continue; // streams
 
+          if (sparsity && !sparsity->channels.empty()) {
+            for (int64_t fine = 1; fine <= window; ++fine)
+              if (proof::cyclesOf(layer, {g, in, out, fine}, sparsity) < max) {
+                int64_t count = multipliers(g, in, out, fine);
+                best = best < 0 ? count : std::min(best, count);
+                break;
+              }
+            continue;
+          }
           // More at once are never slower: the fewest by halving, then what is allowed.
           int64_t low = 1, high = window;
           if (cycles(in1, out1, groupParts, steps(high, sparsity)) >= max)
@@ -94,7 +104,15 @@ public:
       layers.emplace_back(layer, problem.fabric);
     if (result.feasible)
       stages();
-    if (out.holds())
+    if (out.holds() && result.feasible)
+      resources();
+    if (!out.holds())
+      return std::move(out);
+    if (problem.together)
+      intervalOfEach();
+    else if (problem.resources.isStated())
+      intervalWithResources();
+    else
       interval();
     return std::move(out);
   }
@@ -138,8 +156,7 @@ private:
         return find(Code::MemoryExceeded, fmt::format("layer '{}' is not folded by {} x {} x {} x {}", name, of.groups,
                                                       of.in, of.out, of.fine));
       int64_t count = layer.multipliers(of.groups, of.in, of.out, of.fine);
-      double cycles = layer.cycles(layer.channels / of.in, layer.filters / of.out, layer.layer.groups / of.groups,
-                                   layer.steps(of.fine, sparsity));
+      double cycles = proof::cyclesOf(layer.layer, of, sparsity);
       if (count != stage.multipliers || !near(cycles, stage.cycles.max()))
         find(Code::WrongObjective,
              fmt::format("layer '{}' has {} multipliers and takes {} cycles; stated are {} and {}", name, count, cycles,
@@ -148,6 +165,8 @@ private:
       loss += sparsity ? sparsity->loss : 0;
       slowest = std::max(slowest, cycles);
     }
+    if (problem.resources.isStated())
+      slowest = std::max(slowest, transfers());
     if (multipliers > problem.fabric.multipliers || loss > problem.lossBudget)
       find(Code::MemoryExceeded,
            fmt::format("{} multipliers of {}, losses of {}", multipliers, problem.fabric.multipliers, loss));
@@ -159,6 +178,116 @@ private:
       find(Code::WrongObjective, fmt::format("{} cycles at {} Hz are not {} images a second", slowest, problem.hertz,
                                              result.imagesPerSecond));
     out.checked.push_back(fmt::format("{} layers, their cycles and multipliers", layers.size()));
+  }
+
+  /// Cycles that the stated places of weights cost at the memory beside the chip.
+  double transfers() const {
+    const double bandwidth = problem.resources.bytesPerSecond;
+    if (!(bandwidth > 0))
+      return 0;
+    double bits = static_cast<double>(proof::imageBits(problem));
+    for (size_t l = 0; l < layers.size(); ++l)
+      if (const DataflowStage &stage = result.stages[l]; stage.memory.weights == WeightPlace::Streamed)
+        bits += static_cast<double>(
+            proof::useOf(problem.layers[l], stage.folding, stage.sparse, stage.memory, problem.fabric).bits);
+    return bits / (8 * bandwidth) * problem.hertz;
+  }
+
+  /// Memories, look-up tables and transfers of each layer, their sums, and what there is; zeros of one name.
+  void resources() {
+    std::string label;
+    for (const DataflowStage &stage : result.stages) {
+      if (problem.together && stage.sparse && !label.empty() && label != stage.label)
+        return find(Code::MemoryExceeded,
+                    fmt::format("layers take zeros '{}' and '{}', and they were measured apart", label, stage.label));
+      if (stage.sparse)
+        label = stage.label;
+    }
+    if (!problem.resources.isStated()) {
+      if (result.use != FabricUse{})
+        find(Code::WrongObjective, "the device states no memories, and some are said to be used");
+      return;
+    }
+    FabricUse sum;
+    sum.bits = proof::imageBits(problem);
+    for (size_t l = 0; l < layers.size(); ++l) {
+      const DataflowStage &stage = result.stages[l];
+      const DataflowLayer &layer = problem.layers[l];
+      if (!proof::isWay(layer, stage.folding, stage.sparse, stage.memory, problem.resources))
+        return find(Code::MemoryExceeded,
+                    fmt::format("weights of layer '{}' do not lie {} with {} passes", layer.name,
+                                name(stage.memory.weights), stage.memory.passes));
+      const FabricUse use = proof::useOf(layer, stage.folding, stage.sparse, stage.memory, problem.fabric);
+      if (use != stage.use)
+        find(Code::WrongObjective,
+             fmt::format("layer '{}' takes {}; stated are {}", layer.name, text(use), text(stage.use)));
+      sum.multipliers += use.multipliers, sum.luts += use.luts, sum.blockRams += use.blockRams;
+      sum.ultraRams += use.ultraRams, sum.bits += use.bits;
+    }
+    const FabricResources &has = problem.resources;
+    if (sum.blockRams > has.blockRams || sum.ultraRams > has.ultraRams || (has.luts > 0 && sum.luts > has.luts))
+      find(Code::MemoryExceeded,
+           fmt::format("{} are taken, of {} block RAMs, {} UltraRAMs and {} look-up tables", text(sum), has.blockRams,
+                       has.ultraRams, has.luts));
+    if (sum != result.use)
+      find(Code::WrongObjective, fmt::format("layers take {}; stated are {}", text(sum), text(result.use)));
+    out.checked.push_back(fmt::format("{} layers take {}", layers.size(), text(sum)));
+  }
+
+  static std::string text(const FabricUse &use) {
+    return fmt::format("{} multipliers, {} block RAMs, {} UltraRAMs, {} look-up tables and {} bits a picture",
+                       use.multipliers, use.blockRams, use.ultraRams, use.luts, use.bits);
+  }
+
+  /// Where all layers take zeros of one name: of each name by itself, no layout is faster.
+  void intervalOfEach() {
+    std::vector<std::string> labels = {"dense"};
+    for (const DataflowLayer &layer : problem.layers)
+      for (const DataflowSparsity &sparsity : layer.sparsity)
+        if (std::find(labels.begin(), labels.end(), sparsity.label) == labels.end())
+          labels.push_back(sparsity.label);
+    for (const std::string &label : labels) {
+      DataflowProblem one = problem;
+      one.together = false;
+      for (DataflowLayer &layer : one.layers)
+        std::erase_if(layer.sparsity, [&](const DataflowSparsity &sparsity) { return sparsity.label != label; });
+      DataflowChecker of(one, result, effort);
+      for (const DataflowLayer &layer : one.layers)
+        of.layers.emplace_back(layer, one.fabric);
+      if (one.resources.isStated())
+        of.intervalWithResources();
+      else
+        of.interval();
+      for (const std::string &checked : of.out.checked)
+        out.checked.push_back(fmt::format("{}: {}", label, checked));
+      out.trusted.insert(out.trusted.end(), of.out.trusted.begin(), of.out.trusted.end());
+      out.findings.insert(out.findings.end(), of.out.findings.begin(), of.out.findings.end());
+    }
+  }
+
+  /// No layout has a shorter interval than is claimed, with its memories.
+  void intervalWithResources() {
+    double claimed = result.feasible ? result.minInterval : HUGE_VAL;
+    if (result.feasible && (result.proven ? !near(claimed, result.interval) : claimed > result.interval))
+      return find(Code::WrongObjective,
+                  fmt::format("no interval is stated to be below {} cycles, and this one has {}{}", claimed,
+                              result.interval, result.proven ? ", proven the shortest" : ""));
+    if (!result.feasible && !result.proven) {
+      out.trusted.push_back("that nothing fits the device is not stated to be proven");
+      return;
+    }
+    double max = claimed * (1 - kTolerance);
+    std::string claim = fmt::format("no layout with its memories has an interval below {} cycles", max);
+    switch (proof::excludeBelow(problem, max, effort)) {
+    case proof::FabricVerdict::Excluded:
+      out.checked.push_back(claim);
+      return;
+    case proof::FabricVerdict::Possible:
+      return find(Code::BoundNotProved, fmt::format("{} is stated, and one has", claim));
+    case proof::FabricVerdict::Unknown:
+      out.trusted.push_back(fmt::format("{} (not proved in {} branches)", claim, effort));
+      return;
+    }
   }
 
   void interval() {
