@@ -10,7 +10,7 @@ class Session;
 /// What `accord prune` takes beside the file, for a device that runs layers side by side.
 struct PruneOptions {
   double confidence = 0;          ///< of limits of times and memory; 0: as the file says
-  std::string traces, thresholds; ///< paths of tables; empty: none
+  std::string traces = {}, thresholds = {}; ///< paths of tables; empty: none
   int64_t weightBits = 0, activationBits = 0; ///< 0: as the training has them
 };
 

@@ -37,7 +37,8 @@ void describeMemory(JsonFields &f, DataflowMemory &memory) {
   });
   f.about("how often streamed weights are read for an image")
       .field("passes", memory.passes)
-      .field("ultra_buffers", memory.ultraBuffers);
+      .field("ultra_buffers", memory.ultraBuffers)
+      .field("evicts", memory.evicts);
 }
 
 void describeResources(JsonFields &f, FabricResources &resources) {

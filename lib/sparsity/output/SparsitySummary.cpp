@@ -88,9 +88,11 @@ std::string stepTable(const PrunePlan &plan, const TextStyle &style, Letters &le
 
 /// "block RAM", "streamed, 2 times".
 std::string weightsText(const DataflowMemory &memory) {
-  if (memory.weights == WeightPlace::Streamed)
-    return memory.passes == 1 ? "streamed" : fmt::format("streamed {} times", memory.passes);
-  return memory.weights == WeightPlace::UltraRam ? "UltraRAM" : "block RAM";
+  std::string text = memory.weights == WeightPlace::UltraRam   ? "UltraRAM"
+                     : memory.weights == WeightPlace::BlockRam ? "block RAM"
+                     : memory.passes == 1                      ? "streamed"
+                                                               : fmt::format("streamed {} times", memory.passes);
+  return memory.evicts ? text + ", detours beside" : text;
 }
 
 std::string pipelineTable(const SparsityPlan &plan, const TextStyle &style, Letters &letters) {

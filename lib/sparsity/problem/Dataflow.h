@@ -59,9 +59,11 @@ const char *name(WeightPlace); ///< "block_ram", "ultra_ram", "streamed"
 /// What of a layer lies where.
 struct DataflowMemory {
   WeightPlace weights = WeightPlace::BlockRam;
-  /// Streamed weights are read so often for an image, each time for ceil(rows / passes) rows of the result.
+  /// Streamed weights are read so often for an image, each time for ceil(rows / passes) rows of the result; more passes
+  /// than rows: for each position by itself.
   int64_t passes = 0;
   bool ultraBuffers = false; ///< its buffers lie in UltraRAM
+  bool evicts = false;       ///< what goes around it waits in the memory beside the chip
   bool operator==(const DataflowMemory &) const = default;
 };
 

@@ -180,8 +180,8 @@ private:
       out.explanation = saturation();
     else
       out.explanation = fmt::format(
-          "{} With all of it without end '{}' would limit, to {:.1f} images a second: {}", layout.limits,
-          saturating.name, out.maxImagesPerSecond, saturatingLimit());
+          "{}{} With all of it without end '{}' would limit, to {:.1f} images a second: {}", layout.limits,
+          denseShare(), saturating.name, out.maxImagesPerSecond, saturatingLimit());
     return std::move(out);
   }
 
@@ -362,7 +362,7 @@ private:
       return "";
     const DataflowLayer &first = problem.layers.front();
     bool pixels = first.sparsity.empty() && window(first) > 1;
-    return fmt::format(" Layers without zeros{} hold {} of them ({:.1f} %).",
+    return fmt::format(" Layers without zeros{} hold {} of the multipliers ({:.1f} %).",
                        pixels ? ", as the first one, which reads pixels," : "", dense,
                        100.0 * dense / (dense + sparse));
   }

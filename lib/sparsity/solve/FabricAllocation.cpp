@@ -10,8 +10,8 @@ namespace {
 
 constexpr size_t kDimensions = kFabricBudgets + 1; ///< the last one is bits
 constexpr double kSlack = 1e-9, kPrecision = 1e-9;
-constexpr unsigned kPriceSteps = 240, kRepairRounds = 60, kHalvings = 60, kLastSteps = 200, kLowerSteps = 8;
-constexpr uint64_t kLastEffort = 10; ///< times as much for the last proof
+constexpr unsigned kPriceSteps = 240, kRepairRounds = 30, kHalvings = 60, kLastSteps = 20, kLowerSteps = 8;
+constexpr uint64_t kPartOfEffort = 100; ///< of all, for one search in depth; the last ones have a tenth of all
 
 using Shares = std::array<double, kDimensions>; ///< of the budgets
 using Whole = std::array<int64_t, kDimensions>;
@@ -25,11 +25,12 @@ Whole wholeOf(const AllocationOption &option) {
 
 double dot(const Shares &a, const Shares &b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); }
 
-/// Whether some choice has an interval of at most `interval`.
+/// Whether some choice has an interval of at most `interval`. Takes from `work` what it looks at, and from prices of
+/// budgets what others found, and leaves its own.
 class IntervalDecision {
 public:
-  IntervalDecision(const AllocationProblem &problem, double interval, Shares &prices, uint64_t effort)
-      : problem(problem), interval(interval), prices(prices), effort(effort) {}
+  IntervalDecision(const AllocationProblem &problem, double interval, Shares &prices, uint64_t &work, uint64_t effort)
+      : problem(problem), interval(interval), prices(prices), work(work), effort(effort) {}
 
   std::vector<unsigned> choice; ///< where there is one
 
@@ -38,6 +39,8 @@ public:
       return false;
     if (auto known = byPrices())
       return known;
+    if (work == 0)
+      return std::nullopt;
     if (repair(nearest))
       return true;
     return search();
@@ -49,19 +52,29 @@ private:
     unsigned number = 0;
     Shares shares = {};
     Whole whole = {};
+    bool wasCheapest = false; ///< at some prices
   };
 
   const AllocationProblem &problem;
   double interval;
   Shares &prices;
+  uint64_t &work;
   uint64_t effort;
   Whole budgets = {};
   std::array<bool, kDimensions> limited = {};
-  std::vector<std::vector<Candidate>> items;
+  std::vector<std::vector<Candidate>> kinds;
+  std::vector<double> counts;    ///< of items of a kind
   std::vector<unsigned> nearest; ///< candidates by item: those that exceed budgets least so far
   double nearestExcess = HUGE_VAL;
   Shares boundingPrices = {};
   double bound = 0;
+
+  bool spend(uint64_t steps) {
+    work -= std::min(work, steps);
+    return work > 0;
+  }
+
+  const std::vector<Candidate> &candidatesOf(size_t item) const { return kinds[problem.items[item]]; }
 
   bool limits() {
     std::copy(problem.budgets.begin(), problem.budgets.end(), budgets.begin());
@@ -85,12 +98,16 @@ private:
 
   /// The options that keep the interval, without those that another one is not more than.
   bool collect() {
+    counts.assign(problem.kinds.size(), 0.0);
+    for (size_t kind : problem.items)
+      ++counts[kind];
     std::array<double, kDimensions> maxSum = {};
-    for (const std::vector<AllocationOption> &options : problem.items) {
-      std::vector<Candidate> &kept = items.emplace_back();
+    for (size_t kind = 0; kind < problem.kinds.size(); ++kind) {
+      const std::vector<AllocationOption> &options = problem.kinds[kind];
+      std::vector<Candidate> &kept = kinds.emplace_back();
       Shares max = {};
       for (unsigned o = 0; o < options.size(); ++o) {
-        Candidate candidate{o, {}, wholeOf(options[o])};
+        Candidate candidate{o, {}, wholeOf(options[o]), false};
         bool fits = options[o].cycles <= interval;
         for (size_t k = 0; fits && k < kDimensions; ++k)
           fits = candidate.whole[k] <= budgets[k];
@@ -100,19 +117,19 @@ private:
           max[k] = std::max(max[k], static_cast<double>(candidate.whole[k]));
         kept.push_back(candidate);
       }
-      if (kept.empty())
+      if (kept.empty() && counts[kind] > 0)
         return false;
       for (size_t k = 0; k < kDimensions; ++k)
-        maxSum[k] += max[k];
+        maxSum[k] += counts[kind] * max[k];
     }
     for (size_t k = 0; k < kDimensions; ++k)
       limited[k] = budgets[k] < AllocationProblem::kUnlimited && maxSum[k] > static_cast<double>(budgets[k]);
-    for (std::vector<Candidate> &all : items)
+    for (std::vector<Candidate> &all : kinds)
       reduce(all);
     return true;
   }
 
-  void reduce(std::vector<Candidate> &all) const {
+  void reduce(std::vector<Candidate> &all) {
     // Of those that are equal in what is limited, the one that takes the smallest shares of all.
     std::vector<std::tuple<double, double, unsigned>> order;
     for (unsigned c = 0; c < all.size(); ++c) {
@@ -129,9 +146,11 @@ private:
     }
     std::sort(order.begin(), order.end());
     std::vector<Candidate> kept;
-    for (const auto &[sum, sumOfAll, c] : order)
+    for (const auto &[sum, sumOfAll, c] : order) {
       if (llvm::none_of(kept, [&](const Candidate &other) { return isNoMore(other, all[c], limited); }))
         kept.push_back(all[c]);
+      spend(1 + kept.size() / 4);
+    }
     all = std::move(kept);
   }
 
@@ -139,7 +158,7 @@ private:
     Shares sum = {};
     for (size_t i = 0; i < of.size(); ++i)
       for (size_t k = 0; k < kDimensions; ++k)
-        sum[k] += items[i][of[i]].shares[k];
+        sum[k] += candidatesOf(i)[of[i]].shares[k];
     return sum;
   }
 
@@ -147,13 +166,13 @@ private:
     std::array<__int128, kDimensions> sums = {};
     for (size_t i = 0; i < of.size(); ++i)
       for (size_t k = 0; k < kDimensions; ++k)
-        sums[k] += items[i][of[i]].whole[k];
+        sums[k] += candidatesOf(i)[of[i]].whole[k];
     for (size_t k = 0; k < kDimensions; ++k)
       if (sums[k] > budgets[k])
         return false;
     choice.clear();
     for (size_t i = 0; i < of.size(); ++i)
-      choice.push_back(items[i][of[i]].number);
+      choice.push_back(candidatesOf(i)[of[i]].number);
     return true;
   }
 
@@ -163,18 +182,22 @@ private:
     double sum = 0;
     for (size_t k = 0; k < kDimensions; ++k)
       sum += current[k] = limited[k] ? prices[k] + 1e-4 : 0;
-    std::vector<unsigned> cheapest(items.size());
+    std::vector<unsigned> cheapest(kinds.size()), choices(problem.items.size());
     for (unsigned step = 0; step < kPriceSteps; ++step) {
       if (sum > 0)
         for (double &price : current)
           price /= sum;
       double total = 0;
-      for (size_t i = 0; i < items.size(); ++i) {
+      for (size_t kind = 0; kind < kinds.size(); ++kind) {
         double min = HUGE_VAL;
-        for (unsigned c = 0; c < items[i].size(); ++c)
-          if (double price = dot(items[i][c].shares, current); price < min)
-            min = price, cheapest[i] = c;
-        total += min;
+        for (unsigned c = 0; c < kinds[kind].size(); ++c)
+          if (double price = dot(kinds[kind][c].shares, current); price < min)
+            min = price, cheapest[kind] = c;
+        if (counts[kind] > 0) {
+          total += counts[kind] * min;
+          kinds[kind][cheapest[kind]].wasCheapest = true;
+        }
+        spend(kinds[kind].size());
       }
       if (total > bound)
         bound = total, boundingPrices = current;
@@ -182,14 +205,16 @@ private:
         prices = current;
         return false;
       }
-      const Shares used = sharesOf(cheapest);
+      for (size_t i = 0; i < choices.size(); ++i)
+        choices[i] = cheapest[problem.items[i]];
+      const Shares used = sharesOf(choices);
       double excess = 0;
       for (double share : used)
         excess += std::max(0.0, share - 1);
       if (excess < nearestExcess) {
         nearestExcess = excess;
-        nearest = cheapest;
-        if (excess <= kSlack && keeps(cheapest)) {
+        nearest = choices;
+        if (excess <= kSlack && keeps(choices)) {
           prices = current;
           return true;
         }
@@ -203,7 +228,8 @@ private:
     return std::nullopt;
   }
 
-  /// Single changes that lessen what exceeds; where none does, what is exceeded weighs more.
+  /// Single changes that lessen what exceeds; where none does, what is exceeded weighs more. First among candidates that
+  /// were cheapest at some prices, in the end among all.
   bool repair(std::vector<unsigned> of) {
     Shares weights;
     weights.fill(1);
@@ -215,19 +241,28 @@ private:
       return sum;
     };
     for (unsigned round = 0; round < kRepairRounds; ++round) {
+      const bool amongAll = round + 3 >= kRepairRounds;
       double now = excess(used);
       for (bool better = true; better;) {
         better = false;
         size_t item = 0;
         unsigned candidate = 0;
-        for (size_t i = 0; i < items.size(); ++i)
-          for (unsigned c = 0; c < items[i].size(); ++c) {
+        for (size_t i = 0; i < of.size(); ++i) {
+          const std::vector<Candidate> &all = candidatesOf(i);
+          uint64_t looked = 1;
+          for (unsigned c = 0; c < all.size(); ++c) {
+            if (!amongAll && !all[c].wasCheapest)
+              continue;
+            ++looked;
             Shares after;
             for (size_t k = 0; k < kDimensions; ++k)
-              after[k] = used[k] + items[i][c].shares[k] - items[i][of[i]].shares[k];
+              after[k] = used[k] + all[c].shares[k] - all[of[i]].shares[k];
             if (double then = excess(after); then < now - 1e-12)
               now = then, item = i, candidate = c, better = true;
           }
+          if (!spend(looked))
+            return false;
+        }
         if (better) {
           of[item] = candidate;
           used = sharesOf(of);
@@ -243,7 +278,7 @@ private:
     return false;
   }
 
-  /// In depth, with the best prices and each budget alone as bounds.
+  /// In depth, with the best prices and each budget alone as bounds. Items of one kind take candidates in one order.
   std::optional<bool> search() {
     std::vector<Shares> by = {boundingPrices};
     for (size_t k = 0; k < kDimensions; ++k)
@@ -252,47 +287,51 @@ private:
         alone[k] = 1;
         by.push_back(alone);
       }
-    const size_t count = items.size(), bounds = by.size();
-    // Items with the most different prices first, of each the cheapest option first.
-    std::vector<std::pair<double, size_t>> order;
-    for (size_t i = 0; i < count; ++i) {
-      llvm::sort(items[i], [&](const Candidate &a, const Candidate &b) {
+    const size_t count = problem.items.size(), bounds = by.size();
+    // Kinds with the most different prices first, of each the cheapest candidate first.
+    std::vector<double> spreads(kinds.size(), 0.0);
+    for (size_t kind = 0; kind < kinds.size(); ++kind) {
+      llvm::sort(kinds[kind], [&](const Candidate &a, const Candidate &b) {
         return std::pair(dot(a.shares, by[0]), a.number) < std::pair(dot(b.shares, by[0]), b.number);
       });
-      order.emplace_back(-(dot(items[i].back().shares, by[0]) - dot(items[i].front().shares, by[0])), i);
+      if (!kinds[kind].empty())
+        spreads[kind] = dot(kinds[kind].back().shares, by[0]) - dot(kinds[kind].front().shares, by[0]);
     }
+    std::vector<std::tuple<double, size_t, size_t>> order;
+    for (size_t i = 0; i < count; ++i)
+      order.emplace_back(-spreads[problem.items[i]], problem.items[i], i);
     std::sort(order.begin(), order.end());
     std::vector<std::vector<double>> rest(count + 1, std::vector<double>(bounds, 0.0));
     for (size_t d = count; d-- > 0;)
       for (size_t b = 0; b < bounds; ++b) {
         double min = HUGE_VAL;
-        for (const Candidate &candidate : items[order[d].second])
+        for (const Candidate &candidate : kinds[std::get<1>(order[d])])
           min = std::min(min, dot(candidate.shares, by[b]));
         rest[d][b] = rest[d + 1][b] + min;
       }
     std::vector<unsigned> taken(count, 0), of(count, 0);
     std::vector<std::vector<double>> sums(count + 1, std::vector<double>(bounds, 0.0));
-    uint64_t visited = 0;
     size_t depth = 0;
     while (true) {
       if (depth == count) {
         for (size_t d = 0; d < count; ++d)
-          of[order[d].second] = taken[d];
+          of[std::get<2>(order[d])] = taken[d];
         if (keeps(of))
           return true;
         ++taken[--depth];
       }
-      const std::vector<Candidate> &item = items[order[depth].second];
+      const std::vector<Candidate> &all = kinds[std::get<1>(order[depth])];
       bool deeper = false;
-      for (unsigned &c = taken[depth]; c < item.size(); ++c) {
-        if (++visited > effort)
+      for (unsigned &c = taken[depth]; c < all.size(); ++c) {
+        effort -= std::min<uint64_t>(effort, bounds);
+        if (effort == 0 || !spend(bounds))
           return std::nullopt;
         bool fits = true;
         for (size_t b = 0; fits && b < bounds; ++b) {
-          sums[depth + 1][b] = sums[depth][b] + dot(item[c].shares, by[b]);
+          sums[depth + 1][b] = sums[depth][b] + dot(all[c].shares, by[b]);
           fits = sums[depth + 1][b] + rest[depth + 1][b] <= 1 + kSlack;
           if (!fits && b == 0)
-            c = item.size() - 1; // all others cost more
+            c = all.size() - 1; // all others cost more
         }
         if (fits) {
           deeper = true;
@@ -301,7 +340,7 @@ private:
       }
       if (deeper) {
         if (++depth < count)
-          taken[depth] = 0;
+          taken[depth] = std::get<1>(order[depth]) == std::get<1>(order[depth - 1]) ? taken[depth - 1] : 0;
         continue;
       }
       if (depth == 0)
@@ -313,23 +352,26 @@ private:
 
 class Allocator {
 public:
-  Allocator(const AllocationProblem &problem, uint64_t effort) : problem(problem), effort(effort) { prices.fill(1); }
+  Allocator(const AllocationProblem &problem, uint64_t effort) : problem(problem), effort(effort), work(effort) {
+    prices.fill(1);
+  }
 
   AllocationResult run() {
-    auto any = decide(AllocationResult::kNever, effort * kLastEffort);
+    auto any = decide(AllocationResult::kNever, effort / 4);
     if (!any || !*any) {
       out.minInterval = any ? AllocationResult::kNever : 0;
       return std::move(out);
     }
     double open = excluded = fastest();
-    if (auto all = decide(excluded, effort); all && *all) {
+    if (auto all = decide(excluded, effort / kPartOfEffort); all && *all) {
       out.minInterval = out.interval;
+      lessen();
       return std::move(out);
     }
     for (unsigned i = 0; i < kHalvings && out.interval - open > 1e-6 * out.interval; ++i) {
       const double middle = out.interval > 4 * open && open > 0 ? std::sqrt(open * out.interval)
                                                                  : open + (out.interval - open) / 2;
-      auto known = decide(middle, effort);
+      auto known = decide(middle, effort / kPartOfEffort);
       if (known && *known)
         continue;
       open = middle;
@@ -338,26 +380,75 @@ public:
     }
     last(open);
     out.minInterval = excluded;
+    lessen();
     return std::move(out);
   }
 
 private:
   const AllocationProblem &problem;
-  uint64_t effort;
+  uint64_t effort, work;
   Shares prices = {};
+
+  const std::vector<AllocationOption> &optionsOf(size_t item) const { return problem.kinds[problem.items[item]]; }
+
+  /// Options that take smaller shares of what there is, one item after another, as long as nothing becomes slower.
+  void lessen() {
+    Whole budgets;
+    std::copy(problem.budgets.begin(), problem.budgets.end(), budgets.begin());
+    budgets.back() = problem.cyclesPerBit > 0
+                         ? static_cast<int64_t>(std::min(out.interval / problem.cyclesPerBit * (1 + 1e-15) -
+                                                             static_cast<double>(problem.fixedBits),
+                                                         std::ldexp(1.0, 62)))
+                         : AllocationProblem::kUnlimited;
+    std::array<__int128, kDimensions> sums = {};
+    for (size_t i = 0; i < problem.items.size(); ++i)
+      for (size_t k = 0; k < kDimensions; ++k)
+        sums[k] += wholeOf(optionsOf(i)[out.choice[i]])[k];
+    auto shareOf = [&](const Whole &whole) {
+      double share = 0;
+      for (size_t k = 0; k < kDimensions; ++k)
+        if (budgets[k] < AllocationProblem::kUnlimited)
+          share += static_cast<double>(whole[k]) / std::max(1.0, static_cast<double>(budgets[k]));
+      return share;
+    };
+    for (bool better = true; better;) {
+      better = false;
+      for (size_t i = 0; i < problem.items.size(); ++i) {
+        const Whole before = wholeOf(optionsOf(i)[out.choice[i]]);
+        double min = shareOf(before) * (1 - 1e-12);
+        std::optional<unsigned> smaller;
+        for (unsigned o = 0; o < optionsOf(i).size(); ++o) {
+          const AllocationOption &option = optionsOf(i)[o];
+          const Whole whole = wholeOf(option);
+          bool fits = option.cycles <= out.interval && shareOf(whole) < min;
+          for (size_t k = 0; fits && k < kDimensions; ++k)
+            fits = sums[k] - before[k] + whole[k] <= budgets[k];
+          if (fits)
+            min = shareOf(whole), smaller = o;
+        }
+        if (!smaller)
+          continue;
+        const Whole after = wholeOf(optionsOf(i)[*smaller]);
+        for (size_t k = 0; k < kDimensions; ++k)
+          sums[k] += after[k] - before[k];
+        out.choice[i] = *smaller;
+        better = true;
+      }
+    }
+  }
   AllocationResult out;
   double excluded = 0; ///< no interval is shorter
 
   /// Notes the choice where there is one.
   std::optional<bool> decide(double interval, uint64_t limit) {
-    IntervalDecision decision(problem, interval, prices, limit);
+    IntervalDecision decision(problem, interval, prices, work, limit);
     auto known = decision.run();
     if (known && *known) {
       out.feasible = true;
       out.choice = decision.choice;
       double slowest = 0, bits = static_cast<double>(problem.fixedBits);
       for (size_t i = 0; i < problem.items.size(); ++i) {
-        const AllocationOption &option = problem.items[i][out.choice[i]];
+        const AllocationOption &option = optionsOf(i)[out.choice[i]];
         slowest = std::max(slowest, option.cycles);
         bits += static_cast<double>(option.bits);
       }
@@ -369,7 +460,8 @@ private:
   /// What no choice is below: the fastest option of each layer, the fewest bits of all.
   double fastest() const {
     double slowest = 0, bits = static_cast<double>(problem.fixedBits);
-    for (const std::vector<AllocationOption> &options : problem.items) {
+    for (size_t kind : problem.items) {
+      const std::vector<AllocationOption> &options = problem.kinds[kind];
       double min = HUGE_VAL, minBits = HUGE_VAL;
       for (const AllocationOption &option : options) {
         min = std::min(min, option.cycles);
@@ -384,7 +476,7 @@ private:
   /// What is a little shorter than the best one, until there is none; else more of what can be excluded.
   void last(double open) {
     for (unsigned i = 0; i < kLastSteps; ++i) {
-      auto known = decide(out.interval * (1 - kPrecision), effort * kLastEffort);
+      auto known = decide(out.interval * (1 - kPrecision), effort / 10);
       if (known && *known)
         continue;
       if (known)
@@ -394,7 +486,7 @@ private:
     double high = std::min(open, out.interval);
     for (unsigned i = 0; i < kLowerSteps && excluded < high * (1 - 1e-4); ++i) {
       const double middle = (excluded + high) / 2;
-      auto known = decide(middle, effort);
+      auto known = decide(middle, effort / kPartOfEffort);
       (known && !*known ? excluded : high) = middle;
     }
   }
@@ -409,7 +501,8 @@ AllocationResult allocate(const AllocationProblem &problem, uint64_t effort) {
 std::optional<bool> isReachable(const AllocationProblem &problem, double interval, uint64_t effort) {
   Shares prices;
   prices.fill(1);
-  return IntervalDecision(problem, interval, prices, effort).run();
+  uint64_t work = effort;
+  return IntervalDecision(problem, interval, prices, work, effort).run();
 }
 
 std::vector<unsigned> allocationFront(const std::vector<AllocationOption> &options) {

@@ -2,6 +2,7 @@
 #include "lib/machine/array/Convolution.h"
 #include "lib/sparsity/cost/Occupancy.h"
 #include "lib/sparsity/solve/FabricZeros.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -62,7 +63,9 @@ private:
         if (!op.contraction)
           continue;
         const bool isGate = op.tensors.size() >= 1 && detourOf(op, op.tensors.front()).rows == 1;
-        if (last.second.rows * last.second.columns > 1 && !(isGate && isHeld))
+        // Of its own input, what it holds is what waits.
+        const bool isOwn = llvm::any_of(op.operands, [&](ValueId operand) { return root(operand) == value; });
+        if (last.second.rows * last.second.columns > 1 && !isOwn && !(isGate && isHeld))
           detours[forward[i]].push_back(last.second);
         isHeld = isGate;
       }

@@ -11,7 +11,7 @@ namespace {
 
 /// An interval this much shorter tells what is in its way.
 constexpr double kShorter = 0.99;
-constexpr uint64_t kExplainEffort = 50'000;
+constexpr uint64_t kExplainEffort = 10'000'000;
 constexpr int64_t kManyBits = int64_t(1) << 52;
 
 std::vector<int64_t> divisorsOf(int64_t number) {
@@ -64,13 +64,13 @@ public:
     }
     out.use.bits = allocation.fixedBits;
     for (size_t l = 0; l < problem.layers.size(); ++l) {
-      const DataflowStage &stage = out.stages.emplace_back(ways[of[l]].stages[result.choice[l]]);
+      const DataflowStage &stage = out.stages.emplace_back(ways[allocation.items[l]].stages[result.choice[l]]);
       out.use.multipliers += stage.use.multipliers;
       out.use.luts += stage.use.luts;
       out.use.blockRams += stage.use.blockRams;
       out.use.ultraRams += stage.use.ultraRams;
       out.use.bits += stage.use.bits;
-      out.loss += allocation.items[l][result.choice[l]].weights[4];
+      out.loss += allocation.kinds[allocation.items[l]][result.choice[l]].weights[4];
     }
     out.limits = explanation(result);
     return std::move(out);
@@ -80,8 +80,8 @@ private:
   const DataflowProblem &problem;
   FabricLayout out;
   AllocationProblem allocation;
-  std::vector<LayerWays> ways; ///< of each shape
-  std::vector<size_t> of;      ///< by layer, its ways
+  std::vector<LayerWays> ways; ///< by kind, a layer of each shape
+  std::vector<size_t> firsts;  ///< by kind, the first layer of it
 
   void limits() {
     const FabricResources &has = problem.resources;
@@ -93,23 +93,28 @@ private:
 
   /// False: nothing fits.
   bool add(const DataflowLayer &layer) {
-    for (size_t l = 0; l < of.size(); ++l)
-      if (isSameShape(problem.layers[l], layer)) {
-        of.push_back(of[l]);
-        allocation.items.push_back(allocation.items[l]);
+    for (size_t kind = 0; kind < firsts.size(); ++kind)
+      if (isSameShape(problem.layers[firsts[kind]], layer)) {
+        allocation.items.push_back(kind);
         return true;
       }
-    LayerWays all = allWays(layer), kept;
-    for (unsigned w : allocationFront(all.options)) {
-      kept.stages.push_back(all.stages[w]);
-      kept.options.push_back(all.options[w]);
-    }
+    LayerWays kept = frontOf(allWays(layer));
     if (kept.options.empty())
       return false;
-    of.push_back(ways.size());
-    allocation.items.push_back(kept.options);
+    firsts.push_back(allocation.items.size());
+    allocation.items.push_back(ways.size());
+    allocation.kinds.push_back(kept.options);
     ways.push_back(std::move(kept));
     return true;
+  }
+
+  static LayerWays frontOf(LayerWays all) {
+    LayerWays kept;
+    for (unsigned w : allocationFront(all.options)) {
+      kept.stages.push_back(std::move(all.stages[w]));
+      kept.options.push_back(all.options[w]);
+    }
+    return kept;
   }
 
   LayerWays allWays(const DataflowLayer &layer) const {
@@ -142,6 +147,7 @@ private:
     const double max = std::ldexp(1.0, 59) / problem.layers.size() * problem.hertz / 1e12;
     if (stage.cycles.max() > max)
       return;
+    LayerWays found; // with this folding
     for (const DataflowMemory &memory : memories) {
       stage.memory = memory;
       stage.use = useOf(layer, folding, sparsity, memory, problem.fabric);
@@ -154,9 +160,12 @@ private:
         fits &= option.weights[k] <= allocation.budgets[k];
       if (!fits)
         continue;
-      all.stages.push_back(stage);
-      all.options.push_back(option);
+      found.stages.push_back(stage);
+      found.options.push_back(option);
     }
+    found = frontOf(std::move(found));
+    all.stages.insert(all.stages.end(), found.stages.begin(), found.stages.end());
+    all.options.insert(all.options.end(), found.options.begin(), found.options.end());
   }
 
   /// "block RAM (1,820 of 1,824)".
@@ -204,15 +213,15 @@ private:
                         : fmt::format("No shorter interval was found, and none is below {:.6g} cycles",
                                       result.minInterval);
     if (!alone.empty())
-      return fmt::format("{}: {} {} in the way. More of {} would shorten it.", open, fmt::join(alone, "; "),
-                         alone.size() > 1 ? "are" : "is", alone.size() > 1 ? "any one" : "it");
+      return fmt::format("{}. What binds: {}; more of {} would shorten it.", open, fmt::join(alone, "; "),
+                         alone.size() > 1 ? "any one" : "it");
     std::vector<std::string> all;
     for (size_t k = 0; k <= kFabricBudgets; ++k)
       if (k != 4 && (k < kFabricBudgets ? allocation.budgets[k] != AllocationProblem::kUnlimited && allocation.budgets[k] > 0
                                         : allocation.cyclesPerBit > 0))
         all.push_back(filled(k));
-    return fmt::format("{}: more of one thing alone does not shorten it by 1 %. In use: {}.", open,
-                       fmt::join(all, "; "));
+    return fmt::format("{}. What binds: several things, of which more of one alone does not shorten it by 1 %: {}.",
+                       open, fmt::join(all, "; "));
   }
 
   std::string infeasible(const AllocationResult &result) const {

@@ -9,6 +9,7 @@ namespace {
 /// More than any device has; products of extents are cut to it.
 constexpr int64_t kMany = int64_t(1) << 52;
 constexpr int64_t kTableBits = 32, kTableDepth = 32, kTableMemory = 1024;
+constexpr int64_t kUltraWidth = 72, kUltraDepth = 4096;
 
 int64_t divided(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -36,10 +37,15 @@ public:
   FabricUse run() {
     use.multipliers = multipliersOf(layer, folding, fabric);
     logic();
-    if (memory.weights == WeightPlace::Streamed)
-      streamed();
+    const bool isStreamed = memory.weights == WeightPlace::Streamed;
+    if (isStreamed)
+      stream();
     else
-      onChip();
+      place(weightsOf(product({groupSteps, inSteps, outSteps})), memory.weights == WeightPlace::UltraRam);
+    if (isStreamed && memory.passes <= layer.rows)
+      holdRows();
+    else
+      holdLines();
     for (const DataflowDetour &detour : layer.detours)
       around(detour);
     return use;
@@ -88,8 +94,13 @@ private:
     return {product({engines, folding.fine, layer.weightBits}), product({window / folding.fine, steps})};
   }
 
-  void onChip() {
-    place(weightsOf(product({groupSteps, inSteps, outSteps})), memory.weights == WeightPlace::UltraRam);
+  void stream() {
+    place(weightsOf(2), false);
+    use.bits = product({memory.passes, layer.channels / layer.groups, layer.filters, window, layer.weightBits});
+  }
+
+  /// One position after another.
+  void holdLines() {
     const int64_t turns = layer.channels / ins;
     const int64_t lines = layer.kernelRows - 1, columns = layer.kernelColumns - 1;
     place({product({ins, layer.activationBits, lines}), product({layer.inputColumns, turns})}, memory.ultraBuffers);
@@ -99,9 +110,8 @@ private:
     heldRows = lines;
   }
 
-  void streamed() {
-    place(weightsOf(2), false);
-    use.bits = product({memory.passes, layer.channels / layer.groups, layer.filters, window, layer.weightBits});
+  /// The rows of a pass for each set of weights.
+  void holdRows() {
     const int64_t rows = divided(layer.rows, memory.passes);
     const int64_t inputRows = divided(product({layer.inputRows, rows}), layer.rows);
     heldRows = std::min(2 * layer.inputRows, 2 * inputRows + layer.kernelRows - 1);
@@ -122,8 +132,11 @@ private:
     rows = std::min(rows, 2 * detour.rows);
     // As many words at once as come while the layer's own input does.
     const int64_t words = product({detour.rows, detour.columns, detour.channels});
+    if (memory.evicts)
+      return add(use.bits, product({2, words, detour.bits}));
     const int64_t own = product({layer.inputRows, layer.inputColumns, layer.channels / ins});
-    const int64_t atOnce = layer.inputRows == 1 && layer.inputColumns == 1 ? 1 : divided(words, own);
+    const int64_t packed = std::max<int64_t>(1, kUltraWidth / detour.bits);
+    const int64_t atOnce = layer.inputRows == 1 && layer.inputColumns == 1 ? packed : divided(words, own);
     place({product({atOnce, detour.bits}), divided(product({rows, detour.columns, detour.channels}), atOnce)},
           memory.ultraBuffers);
   }
@@ -144,21 +157,24 @@ int64_t blockRamsOf(const RamShape &shape) {
 }
 
 int64_t ultraRamsOf(const RamShape &shape) {
-  return product({divided(shape.width, 72), divided(shape.depth, 4096)});
+  return product({divided(shape.width, kUltraWidth), divided(shape.depth, kUltraDepth)});
 }
 
 std::vector<DataflowMemory> memoryChoices(const DataflowLayer &layer, const FabricResources &resources) {
   std::vector<DataflowMemory> out;
-  for (bool ultraBuffers : {false, true}) {
-    if (ultraBuffers && resources.ultraRams == 0)
-      continue;
-    out.push_back({WeightPlace::BlockRam, 0, ultraBuffers});
-    if (resources.ultraRams > 0)
-      out.push_back({WeightPlace::UltraRam, 0, ultraBuffers});
-    if (resources.bytesPerSecond > 0)
-      for (int64_t passes = 1; passes <= layer.rows; passes *= 2)
-        out.push_back({WeightPlace::Streamed, passes, ultraBuffers});
-  }
+  const bool streams = resources.bytesPerSecond > 0;
+  for (bool evicts : {false, true})
+    for (bool ultraBuffers : {false, true}) {
+      if ((ultraBuffers && resources.ultraRams == 0) || (evicts && (!streams || layer.detours.empty())))
+        continue;
+      out.push_back({WeightPlace::BlockRam, 0, ultraBuffers, evicts});
+      if (resources.ultraRams > 0)
+        out.push_back({WeightPlace::UltraRam, 0, ultraBuffers, evicts});
+      for (int64_t passes = 1; streams && passes <= layer.rows; passes *= 2)
+        out.push_back({WeightPlace::Streamed, passes, ultraBuffers, evicts});
+      if (streams && layer.columns > 1)
+        out.push_back({WeightPlace::Streamed, layer.rows * layer.columns, ultraBuffers, evicts});
+    }
   return out;
 }
 

@@ -38,19 +38,8 @@ public:
                       stray->location, "--thresholds names a table");
       traces("", "measured");
     }
-    if (inputs.traces)
-      for (const ZeroTraces::Channel &channel : inputs.traces->channels)
-        if (inputs.thresholds && std::ranges::find(inputs.thresholds->networks, channel.threshold,
-                                                   &ThresholdTable::Network::threshold) ==
-                                     inputs.thresholds->networks.end())
-          return refuse(Code::WrongQualityFile,
-                        channel.threshold.empty()
-                            ? "zeros with which threshold, is not said"
-                            : fmt::format("threshold {} is not in the table of thresholds", channel.threshold),
-                        channel.location, "a column 'threshold' names it as the table does");
-        else if (std::ranges::none_of(out.layers, [&](const DataflowLayer &layer) { return means(channel.layer, layer); }))
-          return refuse(Code::WrongQualityFile, fmt::format("'{}' is no layer of this network", channel.layer),
-                        channel.location, "");
+    if (inputs.traces && out.rejections.empty())
+      return named();
     return std::move(out);
   }
 
@@ -61,6 +50,24 @@ private:
 
   MeasuredZeros refuse(Code code, std::string message, const SourceLocation &at, std::string help) {
     out.rejections.push_back({{code, std::move(message), at, {}}, std::move(help)});
+    return std::move(out);
+  }
+
+  /// All names of the traces mean something.
+  MeasuredZeros named() {
+    for (const ZeroTraces::Channel &channel : inputs.traces->channels) {
+      if (inputs.thresholds && std::ranges::find(inputs.thresholds->networks, channel.threshold,
+                                                 &ThresholdTable::Network::threshold) ==
+                                   inputs.thresholds->networks.end())
+        return refuse(Code::WrongQualityFile,
+                      channel.threshold.empty()
+                          ? "zeros with which threshold, is not said"
+                          : fmt::format("threshold {} is not in the table of thresholds", channel.threshold),
+                      channel.location, "a column 'threshold' names it as the table does");
+      if (std::ranges::none_of(out.layers, [&](const DataflowLayer &layer) { return means(channel.layer, layer); }))
+        return refuse(Code::WrongQualityFile, fmt::format("'{}' is no layer of this network", channel.layer),
+                      channel.location, "");
+    }
     return std::move(out);
   }
 

@@ -78,11 +78,12 @@ Held heldOf(const DataflowLayer &layer, const DataflowFolding &of, bool skipsZer
             Wide sumBits) {
   const Parts p = partsOf(layer, of);
   const bool buffers = memory.ultraBuffers, streams = memory.weights == WeightPlace::Streamed;
+  const bool byPosition = !streams || memory.passes > layer.rows;
   Held held;
   const Wide turns = streams ? 2 : p.groups * p.channels * p.filters;
   held.rams.push_back({p.engines * (skipsZeros ? p.window : Wide(of.fine)) * layer.weightBits,
                        skipsZeros ? turns : p.window / of.fine * turns, memory.weights == WeightPlace::UltraRam});
-  if (!streams) {
+  if (byPosition) {
     held.rows = layer.kernelRows - 1;
     held.rams.push_back(
         {p.inputs * layer.activationBits * held.rows, layer.inputColumns * p.eachChannels, buffers});
@@ -165,12 +166,17 @@ FabricUse useOf(const DataflowLayer &layer, const DataflowFolding &of, bool skip
               lanes * p.window;
   Held held = heldOf(layer, of, skipsZeros, memory, sumBits);
   const bool isGate = layer.inputRows == 1 && layer.inputColumns == 1;
+  Wide moved = 0;
   for (const DataflowDetour &detour : layer.detours) {
+    if (memory.evicts) {
+      moved += Wide(2) * detour.rows * detour.columns * detour.channels * detour.bits;
+      continue;
+    }
     const Wide line = Wide(detour.columns) * detour.channels;
     const Wide rows = std::min<Wide>(
         2 * Wide(detour.rows), isGate ? Wide(detour.rows) : roundedUp(held.rows * detour.rows, layer.inputRows));
     const Wide own = Wide(layer.inputRows) * layer.inputColumns * p.eachChannels;
-    const Wide atOnce = isGate ? 1 : roundedUp(line * detour.rows, own);
+    const Wide atOnce = isGate ? std::max<Wide>(1, 72 / detour.bits) : roundedUp(line * detour.rows, own);
     held.rams.push_back({atOnce * detour.bits, roundedUp(rows * line, atOnce), memory.ultraBuffers});
   }
   Wide blocks = 0, ultras = 0;
@@ -180,7 +186,8 @@ FabricUse useOf(const DataflowLayer &layer, const DataflowFolding &of, bool skip
   use.multipliers = cut(lanes * pieces);
   use.luts = cut(tables), use.blockRams = cut(blocks), use.ultraRams = cut(ultras);
   if (memory.weights == WeightPlace::Streamed)
-    use.bits = cut(Wide(memory.passes) * (layer.channels / layer.groups) * layer.filters * p.window * layer.weightBits);
+    moved += Wide(memory.passes) * (layer.channels / layer.groups) * layer.filters * p.window * layer.weightBits;
+  use.bits = cut(moved);
   return use;
 }
 
@@ -194,10 +201,13 @@ bool isWay(const DataflowLayer &layer, const DataflowFolding &of, bool skipsZero
   const bool usesUltra = memory.ultraBuffers || memory.weights == WeightPlace::UltraRam;
   if (usesUltra && resources.ultraRams == 0)
     return false;
+  const bool hasBandwidth = resources.bytesPerSecond > 0;
+  if (memory.evicts && (!hasBandwidth || layer.detours.empty()))
+    return false;
   if (memory.weights != WeightPlace::Streamed)
     return memory.passes == 0;
-  return resources.bytesPerSecond > 0 && memory.passes >= 1 && memory.passes <= layer.rows &&
-         (memory.passes & (memory.passes - 1)) == 0;
+  const bool isHalved = memory.passes >= 1 && memory.passes <= layer.rows && (memory.passes & (memory.passes - 1)) == 0;
+  return hasBandwidth && (isHalved || (layer.columns > 1 && memory.passes == layer.rows * layer.columns));
 }
 
 int64_t imageBits(const DataflowProblem &problem) {
@@ -231,12 +241,18 @@ public:
     for (double limit : available)
       if (limit < 0)
         return FabricVerdict::Excluded;
+    std::vector<size_t> firsts; // a layer of each kind
     for (size_t l = 0; l < problem.layers.size(); ++l) {
-      size_t same = 0;
-      while (same < l && !isAlike(problem.layers[same], problem.layers[l]))
-        ++same;
-      rows.push_back(same < l ? rows[same] : waysOf(problem.layers[l]));
-      if (rows.back().empty())
+      size_t kind = 0;
+      while (kind < firsts.size() && !isAlike(problem.layers[firsts[kind]], problem.layers[l]))
+        ++kind;
+      if (kind == firsts.size()) {
+        firsts.push_back(l);
+        rows.push_back(waysOf(problem.layers[l]));
+        counts.push_back(0);
+      }
+      ++counts[kind];
+      if (rows[kind].empty())
         return FabricVerdict::Excluded;
     }
     if (priced())
@@ -249,7 +265,8 @@ private:
   double max;
   uint64_t effort;
   Row available = {};
-  std::vector<std::vector<Row>> rows; ///< by layer
+  std::vector<std::vector<Row>> rows; ///< by kind of layers
+  std::vector<int64_t> counts;        ///< of layers of a kind
   Row weights = {};                   ///< a sum of limits that bounds what is left
 
   static bool isAlike(const DataflowLayer &a, const DataflowLayer &b) {
@@ -270,15 +287,17 @@ private:
   }
 
   std::vector<Row> waysOf(const DataflowLayer &layer) const {
+    std::vector<int64_t> passes = {0, layer.rows * layer.columns};
+    for (int64_t halved = 1; halved <= layer.rows; halved *= 2)
+      if (halved != passes[1])
+        passes.push_back(halved);
     std::vector<DataflowMemory> memories;
     for (WeightPlace place : {WeightPlace::BlockRam, WeightPlace::UltraRam, WeightPlace::Streamed})
-      for (int64_t passes = place == WeightPlace::Streamed ? 1 : 0; passes <= layer.rows; passes *= 2) {
+      for (int64_t times : passes)
         for (bool ultra : {false, true})
-          if (isWay(layer, {}, true, {place, passes, ultra}, problem.resources))
-            memories.push_back({place, passes, ultra});
-        if (passes == 0)
-          break;
-      }
+          for (bool evicts : {false, true})
+            if (DataflowMemory memory{place, times, ultra, evicts}; isWay(layer, {}, true, memory, problem.resources))
+              memories.push_back(memory);
     std::vector<Row> all;
     const int64_t channels = layer.channels / layer.groups, filters = layer.filters / layer.groups;
     const int64_t window = layer.kernelRows * layer.kernelColumns;
@@ -312,6 +331,7 @@ private:
       if ((!sparsity && (layer.kernelRows * layer.kernelColumns) % of.fine != 0) ||
           !(cyclesOf(layer, of, sparsity) < max))
         continue;
+      std::vector<Row> found; // with this folding
       for (const DataflowMemory &memory : memories) {
         const FabricUse use = useOf(layer, of, sparsity, memory, problem.fabric);
         const Row takes = {double(use.multipliers), double(use.luts),
@@ -324,7 +344,15 @@ private:
           row[k] = std::isinf(available[k]) || takes[k] == 0 ? 0 : takes[k] / available[k];
         }
         if (fits)
-          all.push_back(row);
+          found.push_back(row);
+      }
+      for (size_t a = 0; a < found.size(); ++a) {
+        bool needed = true;
+        for (size_t b = 0; needed && b < found.size(); ++b)
+          needed = a == b || (found[a] == found[b] && a < b) ||
+                   !std::equal(found[b].begin(), found[b].end(), found[a].begin(), std::less_equal<>());
+        if (needed)
+          all.push_back(found[a]);
       }
     }
   }
@@ -345,15 +373,15 @@ private:
     for (unsigned step = 1; step <= 1500; ++step) {
       Row used = {};
       double sum = 0;
-      for (const std::vector<Row> &ways : rows) {
+      for (size_t i = 0; i < rows.size(); ++i) {
         const Row *cheapest = nullptr;
         double price = HUGE_VAL;
-        for (const Row &way : ways)
+        for (const Row &way : rows[i])
           if (double of = product(way, at); of < price)
             price = of, cheapest = &way;
-        sum += price;
+        sum += price * double(counts[i]);
         for (size_t k = 0; k < kLimits; ++k)
-          used[k] += (*cheapest)[k];
+          used[k] += (*cheapest)[k] * double(counts[i]);
       }
       if (sum > best)
         best = sum, weights = at;
@@ -383,34 +411,40 @@ private:
     auto price = [&](const Row &row) { return product(row, weights); };
     for (std::vector<Row> &ways : rows)
       std::sort(ways.begin(), ways.end(), [&](const Row &a, const Row &b) { return price(a) < price(b); });
-    std::sort(rows.begin(), rows.end(), [&](const std::vector<Row> &a, const std::vector<Row> &b) {
-      return price(a.back()) - price(a.front()) > price(b.back()) - price(b.front());
-    });
-    left.assign(rows.size() + 1, std::vector<double>(by.size(), 0.0));
-    for (size_t l = rows.size(); l-- > 0;)
+    std::vector<std::pair<double, size_t>> spread;
+    for (size_t i = 0; i < rows.size(); ++i)
+      spread.emplace_back(price(rows[i].front()) - price(rows[i].back()), i);
+    std::sort(spread.begin(), spread.end());
+    for (const auto &[of, kind] : spread)
+      order.insert(order.end(), counts[kind], kind);
+    left.assign(order.size() + 1, std::vector<double>(by.size(), 0.0));
+    for (size_t l = order.size(); l-- > 0;)
       for (size_t b = 0; b < by.size(); ++b) {
         double min = HUGE_VAL;
-        for (const Row &way : rows[l])
+        for (const Row &way : rows[order[l]])
           min = std::min(min, product(way, by[b]));
         left[l][b] = left[l + 1][b] + min;
       }
     bounds = by;
-    return branch(0, Row{});
+    return branch(0, 0, Row{});
   }
 
   std::vector<Row> bounds;
-  std::vector<std::vector<double>> left; ///< from a layer on, the least by each bound
+  std::vector<size_t> order;             ///< kinds of the layers, equal ones behind each other
+  std::vector<std::vector<double>> left; ///< from a layer on, the smallest sums by each bound
 
-  FabricVerdict branch(size_t layer, const Row &used) {
-    if (layer == rows.size())
+  /// Equal layers take their ways in one order.
+  FabricVerdict branch(size_t layer, size_t from, const Row &used) {
+    if (layer == order.size())
       return FabricVerdict::Possible;
-    for (const Row &way : rows[layer]) {
+    const std::vector<Row> &ways = rows[order[layer]];
+    for (size_t w = layer > 0 && order[layer - 1] == order[layer] ? from : 0; w < ways.size(); ++w) {
       if (effort == 0)
         return FabricVerdict::Unknown;
       --effort;
       Row sum = used;
       for (size_t k = 0; k < kLimits; ++k)
-        sum[k] += way[k];
+        sum[k] += ways[w][k];
       bool fits = true;
       for (size_t b = 0; fits && b < bounds.size(); ++b) {
         fits = product(sum, bounds[b]) + left[layer + 1][b] <= 1 + 1e-9;
@@ -419,7 +453,7 @@ private:
       }
       if (!fits)
         continue;
-      if (FabricVerdict found = branch(layer + 1, sum); found != FabricVerdict::Excluded)
+      if (FabricVerdict found = branch(layer + 1, w, sum); found != FabricVerdict::Excluded)
         return found;
     }
     return FabricVerdict::Excluded;
