@@ -183,10 +183,8 @@ std::optional<VerifiedCertificate> verifySparsity(const CertificateRequest &requ
   if (const auto &pipeline = plan->pipeline) {
     proof = verify(pipeline->problem, pipeline->result);
     if (pipeline->problem.resources.isStated() && plan->proven && !pipeline->result.proven)
-      proof.findings.push_back({Code::WrongObjective,
-                                "the choice is called proven, and shorter intervals are not excluded",
-                                {},
-                                {}});
+      proof.findings.push_back(
+          {Code::WrongObjective, "the choice is called proven, and shorter intervals are not excluded", {}, {}});
   } else if (const auto &step = plan->step) {
     proof = verify(step->problem, step->result);
     Errors found = verify(step->problem, step->result, {*step, plan->objective, plan->proven, plan->gap});

@@ -267,10 +267,10 @@ private:
 
   /// What only layers side by side know.
   bool isForDataflow() {
-    for (auto [name, given] : {std::pair("--traces", !pruning_.traces.empty()),
-                               std::pair("--thresholds", !pruning_.thresholds.empty()),
-                               std::pair("--weight-bits", pruning_.weightBits > 0),
-                               std::pair("--activation-bits", pruning_.activationBits > 0)})
+    for (auto [name, given] :
+         {std::pair("--traces", !pruning_.traces.empty()), std::pair("--thresholds", !pruning_.thresholds.empty()),
+          std::pair("--weight-bits", pruning_.weightBits > 0),
+          std::pair("--activation-bits", pruning_.activationBits > 0)})
       if (given) {
         session_.report({Code::NotSupported,
                          fmt::format("'{}' is for a device with 'dataflow {{ … }}', and '{}' has none", name,
@@ -333,11 +333,12 @@ private:
     plan_.assumptions.push_back("all layers run at once, each on its multipliers; what lies between "
                                 "products (pooling, normalization, activation) keeps up");
     const DataflowProblem &problem = plan_.pipeline->problem;
-    plan_.assumptions.push_back(problem.resources.isStated()
-                                    ? "memories and look-up tables by a model (docs/sparsity.md); routing, control and "
-                                      "whether the clock is reached are not modelled"
-                                    : "the machine states no 'block_rams': memories on the chip, look-up tables and the "
-                                      "memory beside it are taken as enough");
+    plan_.assumptions.push_back(
+        problem.resources.isStated()
+            ? "memories and look-up tables by a model (docs/sparsity.md); routing, control and "
+              "whether the clock is reached are not modelled"
+            : "the machine states no 'block_rams': memories on the chip, look-up tables and the "
+              "memory beside it are taken as enough");
     if (inputs.weightBits > 0 || inputs.activationBits > 0)
       plan_.assumptions.push_back("numbers have the bits that were asked for; what that costs in accuracy is not known "
                                   "here");

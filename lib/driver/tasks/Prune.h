@@ -9,13 +9,13 @@ class Session;
 
 /// What `accord prune` takes beside the file, for a device that runs layers side by side.
 struct PruneOptions {
-  double confidence = 0;          ///< of limits of times and memory; 0: as the file says
-  std::string traces = {}, thresholds = {}; ///< paths of tables; empty: none
+  double confidence = 0;                      ///< of limits of times and memory; 0: as the file says
+  std::string traces = {}, thresholds = {};   ///< paths of tables; empty: none
   int64_t weightBits = 0, activationBits = 0; ///< 0: as the training has them
 };
 
-/// The patterns that the `sparsity for` block of a prepared session allows, with what proves the choice. The session must have been made to look at the block (`ElaborateOptions::prunes`). Nothing after
-/// errors.
+/// The patterns that the `sparsity for` block of a prepared session allows, with what proves the choice. The session
+/// must have been made to look at the block (`ElaborateOptions::prunes`). Nothing after errors.
 std::optional<SparsityPlan> chooseSparsity(Session &session, const PruneOptions &pruning);
 
 /// Chooses the patterns that the file's `sparsity for` block allows, writes the folder `options.output` and prints a

@@ -67,7 +67,8 @@ public:
     auto number = value ? value->toInt64() : std::nullopt;
     if (number && *number >= 0 && *number <= max)
       return number;
-    complain(cell, fmt::format("column '{}': expected a whole number from 0 to {}, found '{}'", column, max, cell.text));
+    complain(cell,
+             fmt::format("column '{}': expected a whole number from 0 to {}, found '{}'", column, max, cell.text));
     return std::nullopt;
   }
   std::optional<Rational> share(const Cell &cell, const std::string &column) {
@@ -106,7 +107,8 @@ private:
     }
     for (size_t i = 1; i < lines.size(); ++i)
       if (lines[i].size() != names.size())
-        complain(lines[i].front(), fmt::format("{} values in this line, and {} columns", lines[i].size(), names.size()));
+        complain(lines[i].front(),
+                 fmt::format("{} values in this line, and {} columns", lines[i].size(), names.size()));
   }
 };
 
@@ -139,13 +141,13 @@ std::variant<ZeroTraces, std::vector<Rejection>> readZeroTraces(std::string_view
     if (!number || !z || !value)
       continue;
     const Cell *threshold = table.cell(line, "threshold");
-    auto [found, isNew] =
-        at.try_emplace({threshold ? threshold->text : "", layer->text, *number}, out.channels.size());
+    auto [found, isNew] = at.try_emplace({threshold ? threshold->text : "", layer->text, *number}, out.channels.size());
     if (isNew)
       out.channels.push_back({threshold ? threshold->text : "", layer->text, *number, {}, table.at(*layer)});
     auto [first, isFirst] = seen.try_emplace({found->second, *z}, table.at(*zeros));
     if (!isFirst) {
-      table.complain(*zeros, fmt::format("channel {} of '{}' has windows with {} zeros twice", *number, layer->text, *z));
+      table.complain(*zeros,
+                     fmt::format("channel {} of '{}' has windows with {} zeros twice", *number, layer->text, *z));
       if (table.rejections.back().error.location.line == zeros->line)
         table.rejections.back().error.notes.push_back({first->second, "they are here, too"});
       continue;
@@ -199,8 +201,8 @@ std::variant<ThresholdTable, std::vector<Rejection>> readThresholds(std::string_
                               [&](const auto &network) { return network.threshold == one.threshold; });
     if (known == out.networks.end()) {
       if (!states)
-        table.complain(*threshold, fmt::format("how accurate the network with threshold {} is, is not said",
-                                               threshold->text));
+        table.complain(*threshold,
+                       fmt::format("how accurate the network with threshold {} is, is not said", threshold->text));
       out.networks.push_back(one);
       known = out.networks.end() - 1;
     } else if (states && (known->share != one.share || known->samples != one.samples)) {

@@ -7,9 +7,9 @@ namespace accord {
 /// Of some layers, how many products of a window of one channel were zero, weight and activation together.
 struct ZeroTraces {
   struct Channel {
-    std::string threshold; ///< that they were measured with; empty: none is named
-    std::string layer;     ///< with `*` for any letters
-    int64_t channel = 0;   ///< from 0
+    std::string threshold;           ///< that they were measured with; empty: none is named
+    std::string layer;               ///< with `*` for any letters
+    int64_t channel = 0;             ///< from 0
     std::vector<double> counts = {}; ///< of windows, by zeros
     SourceLocation location = {};
   };
@@ -20,13 +20,13 @@ struct ZeroTraces {
 /// What is left of a network that was measured with some thresholds of pruning, each a whole configuration.
 struct ThresholdTable {
   struct Density {
-    std::string layer; ///< with `*` for any letters; empty: all layers
+    std::string layer;  ///< with `*` for any letters; empty: all layers
     double density = 1; ///< of products that are not zero
     SourceLocation location = {};
   };
   struct Network {
-    std::string threshold; ///< as written
-    Rational share;        ///< of answers that were right
+    std::string threshold;          ///< as written
+    Rational share;                 ///< of answers that were right
     int64_t right = 0, samples = 0; ///< 0 samples: not known
     std::vector<Density> densities = {};
     SourceLocation location = {};
@@ -36,8 +36,8 @@ struct ThresholdTable {
 };
 
 /// A table of comma-separated values with one line of names: `layer`, `channel` (from 0), `zeros` (of a window's
-/// products) and `count` or `share` (of windows); perhaps `threshold` and `note`. What is not there is 0. A1009 with line
-/// and column, at most 20.
+/// products) and `count` or `share` (of windows); perhaps `threshold` and `note`. What is not there is 0. A1009 with
+/// line and column, at most 20.
 std::variant<ZeroTraces, std::vector<Rejection>> readZeroTraces(std::string_view text, const std::string &file);
 
 /// `threshold`, `density` (of products that are not zero, 0 to 1), one column that is named as the metric (a share) or

@@ -205,9 +205,10 @@ std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder,
       if (has.luts > 0)
         text += fmt::format(", {} of {} look-up tables", result.use.luts, has.luts);
       lines.add("on chip", text);
-      lines.add("beside it", fmt::format("{} an image, {} of {}", formatBytes(static_cast<double>(result.use.bits) / 8),
-                                         formatSi(static_cast<double>(result.use.bits) / 8 * result.imagesPerSecond, "B/s"),
-                                         formatSi(has.bytesPerSecond, "B/s")));
+      lines.add("beside it",
+                fmt::format("{} an image, {} of {}", formatBytes(static_cast<double>(result.use.bits) / 8),
+                            formatSi(static_cast<double>(result.use.bits) / 8 * result.imagesPerSecond, "B/s"),
+                            formatSi(has.bytesPerSecond, "B/s")));
     }
     lines.add("bottleneck", result.explanation);
   }

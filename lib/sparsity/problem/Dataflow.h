@@ -106,7 +106,7 @@ struct DataflowStage {
   int64_t multipliers = 0;
   DataflowMemory memory = {};
   FabricUse use = {}; ///< where the device states its resources
-  double busy = 0; ///< share of the interval
+  double busy = 0;    ///< share of the interval
   /// With multipliers without end: the fewest cycles of any folding and zeros that keep the losses.
   double minCycles = 0;
 };

@@ -171,17 +171,17 @@ private:
     out.selection.sums.loss = out.loss;
     out.selection.sums.bytes = out.multipliers;
     out.selection.value = picoseconds(out.interval);
-    out.selection.bound = out.proven ? out.selection.value
-                                     : std::min(out.selection.value,
-                                                static_cast<int64_t>(out.minInterval * picosecondsOfCycle));
+    out.selection.bound =
+        out.proven ? out.selection.value
+                   : std::min(out.selection.value, static_cast<int64_t>(out.minInterval * picosecondsOfCycle));
     out.selection.sums.slowest = out.selection.value;
     const DataflowLayer &saturating = problem.layers[out.saturating];
     if (out.imagesPerSecond >= out.maxImagesPerSecond)
       out.explanation = saturation();
     else
-      out.explanation = fmt::format(
-          "{}{} With all of it without end '{}' would limit, to {:.1f} images a second: {}", layout.limits,
-          denseShare(), saturating.name, out.maxImagesPerSecond, saturatingLimit());
+      out.explanation =
+          fmt::format("{}{} With all of it without end '{}' would limit, to {:.1f} images a second: {}", layout.limits,
+                      denseShare(), saturating.name, out.maxImagesPerSecond, saturatingLimit());
     return std::move(out);
   }
 
@@ -287,7 +287,8 @@ private:
     }
     out.loss = out.selection.sums.loss;
     finish();
-    out.minInterval = out.proven ? out.interval : static_cast<double>(out.selection.bound) / kPicoseconds * problem.hertz;
+    out.minInterval =
+        out.proven ? out.interval : static_cast<double>(out.selection.bound) / kPicoseconds * problem.hertz;
     out.explanation = explanation();
   }
 
@@ -416,8 +417,8 @@ std::variant<DataflowResult, std::string> planDataflow(const DataflowProblem &pr
   best->proven = proven || (best->feasible && minInterval >= best->interval);
   best->maxImagesPerSecond = maxImagesPerSecond;
   if (!best->proven && best->feasible)
-    best->selection.bound = std::min(best->selection.bound,
-                                     static_cast<int64_t>(minInterval * kPicoseconds / problem.hertz));
+    best->selection.bound =
+        std::min(best->selection.bound, static_cast<int64_t>(minInterval * kPicoseconds / problem.hertz));
   return std::move(*best);
 }
 

@@ -228,8 +228,8 @@ private:
     return std::nullopt;
   }
 
-  /// Single changes that lessen what exceeds; where none does, what is exceeded weighs more. First among candidates that
-  /// were cheapest at some prices, in the end among all.
+  /// Single changes that lessen what exceeds; where none does, what is exceeded weighs more. First among candidates
+  /// that were cheapest at some prices, in the end among all.
   bool repair(std::vector<unsigned> of) {
     Shares weights;
     weights.fill(1);
@@ -257,7 +257,7 @@ private:
             Shares after;
             for (size_t k = 0; k < kDimensions; ++k)
               after[k] = used[k] + all[c].shares[k] - all[of[i]].shares[k];
-            if (double then = excess(after); then < now - 1e-12)
+            if (double then = excess(after); then < now - 1e-9 * (1 + now))
               now = then, item = i, candidate = c, better = true;
           }
           if (!spend(looked))
@@ -369,8 +369,8 @@ public:
       return std::move(out);
     }
     for (unsigned i = 0; i < kHalvings && out.interval - open > 1e-6 * out.interval; ++i) {
-      const double middle = out.interval > 4 * open && open > 0 ? std::sqrt(open * out.interval)
-                                                                 : open + (out.interval - open) / 2;
+      const double middle =
+          out.interval > 4 * open && open > 0 ? std::sqrt(open * out.interval) : open + (out.interval - open) / 2;
       auto known = decide(middle, effort / kPartOfEffort);
       if (known && *known)
         continue;

@@ -43,8 +43,8 @@ struct AllocationResult {
 /// Computing 8, 2012) for which the cheapest options together cost more than the budgets exclude it; choices that are
 /// cheapest at some prices, and what single changes make of them, show it; else a search in depth with those prices as
 /// its bound. Work is counted in prices of options that are looked at; where `effort` of them end, the interval is not
-/// called the shortest, and `minInterval` is what was excluded. Of what has the interval, options that take smaller shares of the budgets are
-/// taken, one item after another. Deterministic.
+/// called the shortest, and `minInterval` is what was excluded. Of what has the interval, options that take smaller
+/// shares of the budgets are taken, one item after another. Deterministic.
 AllocationResult allocate(const AllocationProblem &problem, uint64_t effort = 400'000'000);
 
 /// Whether some choice has at most this interval, with the budgets of the problem; nothing where `effort` did not

@@ -286,11 +286,9 @@ planThresholds(DataflowProblem problem, const std::vector<FabricLayer> &layers, 
   plan.excludedOptions = std::move(zeros.excluded);
   auto result = planDataflow(problem);
   if (auto *error = std::get_if<std::string>(&result))
-    return std::vector<Rejection>{{{Code::NotSkipped,
-                                    fmt::format("'{}' on '{}': {}", graph.model, machine.name, *error),
-                                    request.location,
-                                    {}},
-                                   ""}};
+    return std::vector<Rejection>{
+        {{Code::NotSkipped, fmt::format("'{}' on '{}': {}", graph.model, machine.name, *error), request.location, {}},
+         ""}};
   plan.result = std::move(std::get<DataflowResult>(result));
   plan.problem = std::move(problem);
   if (!plan.result.feasible)
@@ -422,8 +420,8 @@ std::variant<FabricPlan, std::vector<Rejection>> planFabric(const SparsityReques
           {Code::NotSkipped, fmt::format("'{}' on '{}': {}", graph.model, machine.name, *wrong), request.location, {}});
   }
   if (!plan.result.feasible && problem.resources.isStated() && problem.lossBudget != -1)
-    return rejected({Code::NotSkipped,
-                     fmt::format("'{}' on '{}': {}", graph.model, machine.name, unfit), request.location, {}});
+    return rejected(
+        {Code::NotSkipped, fmt::format("'{}' on '{}': {}", graph.model, machine.name, unfit), request.location, {}});
   if (!plan.result.feasible)
     return rejected({Code::RequirementNotShown,
                      "no sparsity configuration, including the dense one, satisfies the accuracy requirement",

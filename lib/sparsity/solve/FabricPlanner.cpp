@@ -11,6 +11,7 @@ namespace {
 
 /// An interval this much shorter tells what is in its way.
 constexpr double kShorter = 0.99;
+constexpr double kFull = 0.9; ///< of what there is, in use
 constexpr uint64_t kExplainEffort = 10'000'000;
 constexpr int64_t kManyBits = int64_t(1) << 52;
 
@@ -25,8 +26,9 @@ std::vector<int64_t> divisorsOf(int64_t number) {
 /// Whether layers differ in their names alone.
 bool isSameShape(const DataflowLayer &a, const DataflowLayer &b) {
   auto figures = [](const DataflowLayer &layer) {
-    return std::array{layer.channels, layer.filters,    layer.groups,        layer.inputRows,  layer.inputColumns,  layer.rows,
-                      layer.columns,  layer.kernelRows, layer.kernelColumns, layer.weightBits, layer.activationBits};
+    return std::array{layer.channels,      layer.filters,    layer.groups,        layer.inputRows,
+                      layer.inputColumns,  layer.rows,       layer.columns,       layer.kernelRows,
+                      layer.kernelColumns, layer.weightBits, layer.activationBits};
   };
   auto sameZeros = [](const DataflowSparsity &x, const DataflowSparsity &y) {
     return x.label == y.label && x.windows == y.windows && x.loss == y.loss && x.channels == y.channels;
@@ -168,8 +170,16 @@ private:
     all.options.insert(all.options.end(), found.options.begin(), found.options.end());
   }
 
+  double shareInUse(size_t k) const {
+    const double used[] = {static_cast<double>(out.use.multipliers), static_cast<double>(out.use.luts),
+                           static_cast<double>(out.use.blockRams), static_cast<double>(out.use.ultraRams)};
+    if (k == kFabricBudgets)
+      return transferCycles(problem, out.use.bits) / interval();
+    return k == 4 ? 1 : used[k] / std::max(1.0, static_cast<double>(allocation.budgets[k]));
+  }
+
   /// "block RAM (1,820 of 1,824)".
-  static constexpr const char *kNames[kFabricBudgets + 1] = {"multipliers", "look-up tables",         "block RAM",
+  static constexpr const char *kNames[kFabricBudgets + 1] = {"multipliers", "look-up tables",        "block RAM",
                                                              "UltraRAM",    "the accuracy's budget", "bandwidth"};
   std::string filled(size_t k) const {
     const FabricUse &use = out.use;
@@ -200,25 +210,29 @@ private:
   }
 
   std::string explanation(const AllocationResult &result) const {
-    std::vector<std::string> alone;
+    std::vector<std::string> full, others; // what shortens it by itself
     for (size_t k = 0; k <= kFabricBudgets; ++k) {
       if (k < kFabricBudgets ? allocation.budgets[k] == AllocationProblem::kUnlimited : allocation.cyclesPerBit == 0)
         continue;
       auto reached = isReachable(without(k), result.interval * kShorter, kExplainEffort);
       if (reached && *reached)
-        alone.push_back(filled(k));
+        (shareInUse(k) >= kFull ? full : others).push_back(filled(k));
     }
     const std::string open =
-        result.proven() ? "No interval is shorter"
-                        : fmt::format("No shorter interval was found, and none is below {:.6g} cycles",
-                                      result.minInterval);
-    if (!alone.empty())
-      return fmt::format("{}. What binds: {}; more of {} would shorten it.", open, fmt::join(alone, "; "),
-                         alone.size() > 1 ? "any one" : "it");
+        result.proven()
+            ? "No interval is shorter"
+            : fmt::format("No shorter interval was found, and none is below {:.6g} cycles", result.minInterval);
+    if (full.empty())
+      full.swap(others);
+    if (!full.empty())
+      return fmt::format("{}. What binds: {}; more of {} would shorten it{}.", open, fmt::join(full, "; "),
+                         full.size() > 1 ? "any one" : "it",
+                         others.empty() ? "" : fmt::format(", and so would more {}", fmt::join(others, " or ")));
     std::vector<std::string> all;
     for (size_t k = 0; k <= kFabricBudgets; ++k)
-      if (k != 4 && (k < kFabricBudgets ? allocation.budgets[k] != AllocationProblem::kUnlimited && allocation.budgets[k] > 0
-                                        : allocation.cyclesPerBit > 0))
+      if (k != 4 &&
+          (k < kFabricBudgets ? allocation.budgets[k] != AllocationProblem::kUnlimited && allocation.budgets[k] > 0
+                              : allocation.cyclesPerBit > 0))
         all.push_back(filled(k));
     return fmt::format("{}. What binds: several things, of which more of one alone does not shorten it by 1 %: {}.",
                        open, fmt::join(all, "; "));

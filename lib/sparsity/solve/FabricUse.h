@@ -37,9 +37,9 @@ std::vector<DataflowMemory> memoryChoices(const DataflowLayer &layer, const Fabr
 /// Look-up tables beside those: a bit each of the sums over `in` channels, and of the pieces of a product (a carry
 /// chain adds one bit in a table); a FIFO of 32 words of each stream; where zeros are skipped, for each multiplier a
 /// choice among the window of both operands (4 to 1 in a table, AMD UG574) and of the next product that is not zero.
-/// Off the chip: streamed weights, `passes` times (as AutoWS: Yu and Bouganis, DAC 2024), and what is evicted, there and
-/// back (as SMOF: Toupas et al., 2024). Weights are stored with their zeros. Routing, control, pooling and
-/// what is between products are left out.
+/// Off the chip: streamed weights, `passes` times (as AutoWS: Yu and Bouganis, DAC 2024), and what is evicted, there
+/// and back (as SMOF: Toupas et al., 2024). Weights are stored with their zeros. Routing, control, pooling and what is
+/// between products are left out.
 FabricUse useOf(const DataflowLayer &layer, const DataflowFolding &folding, bool skipsZeros,
                 const DataflowMemory &memory, const DataflowFabric &fabric);
 

@@ -24,22 +24,20 @@ public:
   }
 
   MeasuredZeros run() {
-    if (inputs.thresholds) {
-      if (!request.measurements.empty())
-        return refuse(Code::WrongQualityFile, "accuracies are in the table of thresholds, and in files of 'accuracy' too",
-                      request.measurements.front().location, "leave one of them out");
+    if (inputs.thresholds && !request.measurements.empty())
+      refuse(Code::WrongQualityFile, "accuracies are in the table of thresholds, and in files of 'accuracy' too",
+             request.measurements.front().location, "leave one of them out");
+    else if (inputs.thresholds)
       networks(*inputs.thresholds);
-    } else if (inputs.traces) {
-      if (auto stray = std::ranges::find_if(inputs.traces->channels, [](auto &c) { return !c.threshold.empty(); });
-          stray != inputs.traces->channels.end())
-        return refuse(Code::WrongQualityFile,
-                      fmt::format("zeros of threshold {}, and no table says how accurate its network is",
-                                  stray->threshold),
-                      stray->location, "--thresholds names a table");
+    else if (auto stray = std::ranges::find_if(inputs.traces->channels, [](auto &c) { return !c.threshold.empty(); });
+             stray != inputs.traces->channels.end())
+      refuse(Code::WrongQualityFile,
+             fmt::format("zeros of threshold {}, and no table says how accurate its network is", stray->threshold),
+             stray->location, "--thresholds names a table");
+    else
       traces("", "measured");
-    }
     if (inputs.traces && out.rejections.empty())
-      return named();
+      checkNames();
     return std::move(out);
   }
 
@@ -48,17 +46,16 @@ private:
   const FabricInputs &inputs;
   MeasuredZeros out;
 
-  MeasuredZeros refuse(Code code, std::string message, const SourceLocation &at, std::string help) {
+  void refuse(Code code, std::string message, const SourceLocation &at, std::string help) {
     out.rejections.push_back({{code, std::move(message), at, {}}, std::move(help)});
-    return std::move(out);
   }
 
   /// All names of the traces mean something.
-  MeasuredZeros named() {
+  void checkNames() {
     for (const ZeroTraces::Channel &channel : inputs.traces->channels) {
-      if (inputs.thresholds && std::ranges::find(inputs.thresholds->networks, channel.threshold,
-                                                 &ThresholdTable::Network::threshold) ==
-                                   inputs.thresholds->networks.end())
+      if (inputs.thresholds &&
+          std::ranges::find(inputs.thresholds->networks, channel.threshold, &ThresholdTable::Network::threshold) ==
+              inputs.thresholds->networks.end())
         return refuse(Code::WrongQualityFile,
                       channel.threshold.empty()
                           ? "zeros with which threshold, is not said"
@@ -68,7 +65,6 @@ private:
         return refuse(Code::WrongQualityFile, fmt::format("'{}' is no layer of this network", channel.layer),
                       channel.location, "");
     }
-    return std::move(out);
   }
 
   /// Of each layer the histograms that were measured with this threshold.
@@ -89,7 +85,8 @@ private:
         const double sum = std::accumulate(channel->counts.begin(), channel->counts.end(), 0.0);
         std::string wrong;
         if (channel->channel >= layer.channels)
-          wrong = fmt::format("channel {} of '{}', which has {} (from 0)", channel->channel, layer.name, layer.channels);
+          wrong =
+              fmt::format("channel {} of '{}', which has {} (from 0)", channel->channel, layer.name, layer.channels);
         else if (std::ssize(channel->counts) > window + 1)
           wrong = fmt::format("windows of '{}' with {} zeros, and they have {} products", layer.name,
                               channel->counts.size() - 1, window);
@@ -164,13 +161,13 @@ private:
     }
     const Rational limit = shown(network);
     if (request.accuracy && limit < request.accuracy->min) {
-      out.excluded.push_back({{Code::RequirementNotShown,
-                               fmt::format("threshold {} is shown to have a {} of {:.6g}, and {:.6g} is required",
-                                           network.threshold, out.metric, limit.toDouble(),
-                                           request.accuracy->min.toDouble()),
-                               network.location,
-                               {}},
-                              ""});
+      out.excluded.push_back(
+          {{Code::RequirementNotShown,
+            fmt::format("threshold {} is shown to have a {} of {:.6g}, and {:.6g} is required", network.threshold,
+                        out.metric, limit.toDouble(), request.accuracy->min.toDouble()),
+            network.location,
+            {}},
+           ""});
       return;
     }
     out.networks.push_back({label, limit});

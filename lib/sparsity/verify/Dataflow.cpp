@@ -187,7 +187,8 @@ private:
       return 0;
     double bits = static_cast<double>(proof::imageBits(problem));
     for (size_t l = 0; l < layers.size(); ++l)
-      if (const DataflowStage &stage = result.stages[l]; stage.memory.weights == WeightPlace::Streamed)
+      if (const DataflowStage &stage = result.stages[l];
+          proof::isWay(problem.layers[l], stage.folding, stage.sparse, stage.memory, problem.resources))
         bits += static_cast<double>(
             proof::useOf(problem.layers[l], stage.folding, stage.sparse, stage.memory, problem.fabric).bits);
     return bits / (8 * bandwidth) * problem.hertz;
@@ -214,9 +215,8 @@ private:
       const DataflowStage &stage = result.stages[l];
       const DataflowLayer &layer = problem.layers[l];
       if (!proof::isWay(layer, stage.folding, stage.sparse, stage.memory, problem.resources))
-        return find(Code::MemoryExceeded,
-                    fmt::format("weights of layer '{}' do not lie {} with {} passes", layer.name,
-                                name(stage.memory.weights), stage.memory.passes));
+        return find(Code::MemoryExceeded, fmt::format("weights of layer '{}' do not lie {} with {} passes", layer.name,
+                                                      name(stage.memory.weights), stage.memory.passes));
       const FabricUse use = proof::useOf(layer, stage.folding, stage.sparse, stage.memory, problem.fabric);
       if (use != stage.use)
         find(Code::WrongObjective,
@@ -226,16 +226,15 @@ private:
     }
     const FabricResources &has = problem.resources;
     if (sum.blockRams > has.blockRams || sum.ultraRams > has.ultraRams || (has.luts > 0 && sum.luts > has.luts))
-      find(Code::MemoryExceeded,
-           fmt::format("{} are taken, of {} block RAMs, {} UltraRAMs and {} look-up tables", text(sum), has.blockRams,
-                       has.ultraRams, has.luts));
+      find(Code::MemoryExceeded, fmt::format("{} are taken, of {} block RAMs, {} UltraRAMs and {} look-up tables",
+                                             text(sum), has.blockRams, has.ultraRams, has.luts));
     if (sum != result.use)
       find(Code::WrongObjective, fmt::format("layers take {}; stated are {}", text(sum), text(result.use)));
     out.checked.push_back(fmt::format("{} layers take {}", layers.size(), text(sum)));
   }
 
   static std::string text(const FabricUse &use) {
-    return fmt::format("{} multipliers, {} block RAMs, {} UltraRAMs, {} look-up tables and {} bits a picture",
+    return fmt::format("{} multipliers, {} block RAMs, {} UltraRAMs, {} look-up tables and {} bits an image",
                        use.multipliers, use.blockRams, use.ultraRams, use.luts, use.bits);
   }
 

@@ -85,10 +85,9 @@ Held heldOf(const DataflowLayer &layer, const DataflowFolding &of, bool skipsZer
                        skipsZeros ? turns : p.window / of.fine * turns, memory.weights == WeightPlace::UltraRam});
   if (byPosition) {
     held.rows = layer.kernelRows - 1;
+    held.rams.push_back({p.inputs * layer.activationBits * held.rows, layer.inputColumns * p.eachChannels, buffers});
     held.rams.push_back(
-        {p.inputs * layer.activationBits * held.rows, layer.inputColumns * p.eachChannels, buffers});
-    held.rams.push_back({p.inputs * layer.activationBits * layer.kernelRows * (layer.kernelColumns - 1),
-                         p.eachChannels, buffers});
+        {p.inputs * layer.activationBits * layer.kernelRows * (layer.kernelColumns - 1), p.eachChannels, buffers});
     if (p.channels > 1)
       held.rams.push_back({p.results * sumBits, p.filters, buffers});
     return held;
@@ -101,8 +100,7 @@ Held heldOf(const DataflowLayer &layer, const DataflowFolding &of, bool skipsZer
   if (p.channels > 1)
     held.rams.push_back({p.results * sumBits, rows * layer.columns, buffers});
   if (p.groups * p.filters != 1)
-    held.rams.push_back(
-        {p.results * layer.activationBits, 2 * rows * layer.columns * p.groups * p.filters, buffers});
+    held.rams.push_back({p.results * layer.activationBits, 2 * rows * layer.columns * p.groups * p.filters, buffers});
   return held;
 }
 
@@ -155,10 +153,9 @@ double cyclesOf(const DataflowLayer &layer, const DataflowFolding &of, const Dat
 FabricUse useOf(const DataflowLayer &layer, const DataflowFolding &of, bool skipsZeros, const DataflowMemory &memory,
                 const DataflowFabric &fabric) {
   const Parts p = partsOf(layer, of);
-  const Wide sumBits =
-      layer.weightBits + layer.activationBits + bitsFor(p.window * (layer.channels / layer.groups));
-  const Wide pieces = roundedUp(layer.activationBits, fabric.multiplierRows) *
-                      roundedUp(layer.weightBits, fabric.multiplierColumns);
+  const Wide sumBits = layer.weightBits + layer.activationBits + bitsFor(p.window * (layer.channels / layer.groups));
+  const Wide pieces =
+      roundedUp(layer.activationBits, fabric.multiplierRows) * roundedUp(layer.weightBits, fabric.multiplierColumns);
   const Wide lanes = p.engines * of.fine;
   Wide tables = p.engines * sumBits + lanes * (pieces - 1) * sumBits + (p.inputs + p.results) * layer.activationBits;
   if (skipsZeros)
@@ -173,8 +170,8 @@ FabricUse useOf(const DataflowLayer &layer, const DataflowFolding &of, bool skip
       continue;
     }
     const Wide line = Wide(detour.columns) * detour.channels;
-    const Wide rows = std::min<Wide>(
-        2 * Wide(detour.rows), isGate ? Wide(detour.rows) : roundedUp(held.rows * detour.rows, layer.inputRows));
+    const Wide rows = std::min<Wide>(2 * Wide(detour.rows),
+                                     isGate ? Wide(detour.rows) : roundedUp(held.rows * detour.rows, layer.inputRows));
     const Wide own = Wide(layer.inputRows) * layer.inputColumns * p.eachChannels;
     const Wide atOnce = isGate ? std::max<Wide>(1, 72 / detour.bits) : roundedUp(line * detour.rows, own);
     held.rams.push_back({atOnce * detour.bits, roundedUp(rows * line, atOnce), memory.ultraBuffers});
@@ -334,9 +331,12 @@ private:
       std::vector<Row> found; // with this folding
       for (const DataflowMemory &memory : memories) {
         const FabricUse use = useOf(layer, of, sparsity, memory, problem.fabric);
-        const Row takes = {double(use.multipliers), double(use.luts),
-                           double(use.blockRams),   double(use.ultraRams),
-                           double(sparsity ? sparsity->loss : 0), double(use.bits)};
+        const Row takes = {double(use.multipliers),
+                           double(use.luts),
+                           double(use.blockRams),
+                           double(use.ultraRams),
+                           double(sparsity ? sparsity->loss : 0),
+                           double(use.bits)};
         Row row;
         bool fits = true;
         for (size_t k = 0; k < kLimits; ++k) {
