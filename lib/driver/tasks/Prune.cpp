@@ -349,6 +349,8 @@ private:
     if (isModelled)
       plan_.assumptions.push_back(isMeasured ? "zeros of layers without a trace are as frequent in all channels"
                                              : "zeros are as frequent in all channels of a layer (no traces)");
+    if (inputs.thresholds && !request_.accuracy)
+      plan_.assumptions.push_back("no accuracy is required, so the fastest network is taken, whatever its accuracy");
     if (inputs.thresholds)
       plan_.assumptions.push_back("where a trace is missing, products are zero independently of each other");
     return true;

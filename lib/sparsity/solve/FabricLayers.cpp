@@ -275,6 +275,37 @@ std::vector<DataflowLayer> dataflowLayers(const WorkGraph &graph, std::string &e
   return out;
 }
 
+/// Numbers of as many bits as were asked for.
+static void useBits(std::vector<FabricLayer> &layers, const FabricInputs &inputs) {
+  for (FabricLayer &layer : layers) {
+    if (inputs.weightBits > 0)
+      layer.layer.weightBits = inputs.weightBits;
+    if (inputs.activationBits > 0)
+      layer.layer.activationBits = inputs.activationBits;
+    for (DataflowDetour &detour : layer.layer.detours)
+      detour.bits = layer.layer.activationBits;
+  }
+}
+
+/// What layers measured together may take in common: of each group the dense way and all names of its zeros. Nothing
+/// where there are too many combinations.
+static std::optional<std::vector<std::vector<std::string>>>
+commonLabels(const std::vector<std::vector<unsigned>> &groups, const std::vector<DataflowLayer> &layers) {
+  std::vector<std::vector<std::string>> labels; // by group, the dense one first
+  size_t problems = 1;
+  for (const std::vector<unsigned> &group : groups) {
+    std::vector<std::string> &of = labels.emplace_back(1, "dense");
+    for (unsigned i : group)
+      for (const DataflowSparsity &sparsity : layers[i].sparsity)
+        if (std::find(of.begin(), of.end(), sparsity.label) == of.end())
+          of.push_back(sparsity.label);
+    problems *= of.size();
+    if (problems > kMaxProblems)
+      return std::nullopt;
+  }
+  return labels;
+}
+
 /// One network of those that were measured with thresholds.
 static std::variant<FabricPlan, std::vector<Rejection>>
 planThresholds(DataflowProblem problem, const std::vector<FabricLayer> &layers, MeasuredZeros zeros,
@@ -319,14 +350,7 @@ std::variant<FabricPlan, std::vector<Rejection>> planFabric(const SparsityReques
   if (!found)
     return rejected(found.error());
   auto &layers = *found;
-  for (FabricLayer &layer : layers) {
-    if (inputs.weightBits > 0)
-      layer.layer.weightBits = inputs.weightBits;
-    if (inputs.activationBits > 0)
-      layer.layer.activationBits = inputs.activationBits;
-    for (DataflowDetour &detour : layer.layer.detours)
-      detour.bits = layer.layer.activationBits;
-  }
+  useBits(layers, inputs);
   DataflowProblem problem;
   problem.fabric = *machine.fabric, problem.hertz = machine.clock.value;
   problem.resources = inputs.resources;
@@ -388,29 +412,23 @@ std::variant<FabricPlan, std::vector<Rejection>> planFabric(const SparsityReques
   for (size_t i = 0; i < layers.size(); ++i)
     alone.push_back(std::to_string(i));
   const auto groups = groupsOf(plan.evaluation.results, layerOf, alone);
-  std::vector<std::vector<std::string>> labels; // by group, the dense one first
+  const auto labels = commonLabels(groups, problem.layers);
+  if (!labels)
+    return rejected(
+        {Code::NotSupported,
+         fmt::format("not supported yet: more than {} combinations of options of layers that were measured together",
+                     kMaxProblems),
+         request.location,
+         {}});
   size_t problems = 1;
-  for (const std::vector<unsigned> &group : groups) {
-    std::vector<std::string> &of = labels.emplace_back(1, "dense");
-    for (unsigned i : group)
-      for (const DataflowSparsity &sparsity : problem.layers[i].sparsity)
-        if (std::find(of.begin(), of.end(), sparsity.label) == of.end())
-          of.push_back(sparsity.label);
+  for (const std::vector<std::string> &of : *labels)
     problems *= of.size();
-    if (problems > kMaxProblems)
-      return rejected(
-          {Code::NotSupported,
-           fmt::format("not supported yet: more than {} combinations of options of layers that were measured together",
-                       kMaxProblems),
-           request.location,
-           {}});
-  }
   for (size_t n = 0; n < problems; ++n) {
     DataflowProblem one = problem;
     size_t rest = n;
     for (size_t g = 0; g < groups.size(); ++g) {
-      const std::string &label = labels[g][rest % labels[g].size()];
-      rest /= labels[g].size();
+      const std::string &label = (*labels)[g][rest % (*labels)[g].size()];
+      rest /= (*labels)[g].size();
       for (unsigned i : groups[g])
         std::erase_if(one.layers[i].sparsity,
                       [&](const DataflowSparsity &sparsity) { return sparsity.label != label; });

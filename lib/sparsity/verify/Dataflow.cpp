@@ -206,7 +206,7 @@ private:
     }
     if (!problem.resources.isStated()) {
       if (result.use != FabricUse{})
-        find(Code::WrongObjective, "the device states no memories, and some are said to be used");
+        find(Code::WrongObjective, "the device states no memories, and some are stated to be used");
       return;
     }
     FabricUse sum;

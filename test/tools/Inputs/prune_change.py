@@ -35,6 +35,20 @@ elif what == "multipliers":
     document["pipeline"]["stages"][1]["multipliers"] -= 1
 elif what == "interval":
     document["pipeline"]["multipliers_of_device"] *= 2
+elif what == "block-rams":
+    document["pipeline"]["stages"][1]["use"]["block_rams"] += 1
+elif what == "place":
+    memory = document["pipeline"]["stages"][1]["memory"]
+    memory["weights"], memory["passes"] = ("streamed", 3)
+elif what == "bandwidth":
+    document["pipeline"]["resources"]["bandwidth_Bps"] /= 1000
+elif what == "not-proven":
+    document["pipeline"]["min_interval_cycles"] *= 0.5
+elif what == "bound":
+    document["pipeline"]["min_interval_cycles"] = document["pipeline"]["interval_cycles"] * 0.999
+    document["pipeline"]["multipliers_of_device"] *= 10
+    for key in document["pipeline"]["resources"]:
+        document["pipeline"]["resources"][key] *= 10
 elif what == "missing":
     del document["answer"]
 elif what == "unknown":
