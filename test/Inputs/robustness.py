@@ -35,6 +35,10 @@ PROGRAM = """program good on core {
 TRACE = """{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": 1, "dur": 2, "args": {"Input Dims": [[8, 8], [8, 8]]}}]}
 """
 
+ENSEMBLE = """{"voting": 1, "name": "e", "classes": 2, "rule": "majority", "quorum": 1, "timeout_ms": 100,
+  "members": [{"name": "a", "url": "http://127.0.0.1:8501"}]}
+"""
+
 # Root reads every file, unless he gives that privilege up.
 SETPRIV = shutil.which("setpriv", path="/usr/bin:/bin")
 WITHOUT_PRIVILEGE = (
@@ -98,7 +102,7 @@ def main():
     options = parser.parse_args()
     work = options.work
     os.makedirs(work, exist_ok=True)
-    for name, text in (("good.dnn", GOOD), ("core.accel", CORE), ("good.txt", PROGRAM), ("good.trace", TRACE)):
+    for name, text in (("good.dnn", GOOD), ("core.accel", CORE), ("good.txt", PROGRAM), ("good.trace", TRACE), ("ensemble.json", ENSEMBLE), ("votes.csv", "a\nright\n")):
         with open(os.path.join(work, name), "w", encoding="utf-8") as out:
             out.write(text)
     subprocess.run(["accord", "compile", "good.dnn", "-o", "good.plan"], cwd=work, capture_output=True, check=True)

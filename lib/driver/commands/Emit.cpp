@@ -3,6 +3,7 @@
 #include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/PlacementFile.h"
+#include "lib/driver/tasks/EmitEnsemble.h"
 #include "lib/driver/traces/EmitChakra.h"
 #include "lib/launch/Launch.h"
 #include "lib/support/CommandHost.h"
@@ -25,6 +26,7 @@ struct EmitOptions {
   int64_t rank = -1;  ///< of execution traces: only this one; -1: all
   bool smoke = false; ///< a check of the model instead of the launch script
   bool json = false;
+  voting::EnsembleScriptOptions ensemble = {};
 };
 
 /// In the order of `Launcher`.
@@ -33,6 +35,8 @@ constexpr std::initializer_list<llvm::StringRef> kBackends = {"torchrun", "megat
 
 /// No launcher, but what simulators of clusters read.
 constexpr llvm::StringLiteral kChakra = "chakra";
+/// What trains, measures and starts the members of a vote.
+constexpr llvm::StringLiteral kEnsemble = "ensemble";
 
 struct EmittedText {
   Launcher backend;
@@ -64,6 +68,8 @@ int emitCommand(const EmitOptions &options) {
   if (options.backend == kChakra)
     return emitChakra(
         {options.path, options.output, options.rank < 0 ? std::nullopt : std::optional(options.rank), options.json});
+  if (options.backend == kEnsemble)
+    return emitEnsemble({options.path, options.output, options.json, options.ensemble});
   auto plan = readLaunchedPlan(options.path, options.json, "emit");
   if (!plan)
     return kWrongInput;
@@ -98,14 +104,27 @@ const CommandEntry kEntry("emit", "Write a launch script or manifest for a plan"
   auto options = Command::values<EmitOptions>();
   std::vector<std::string> backends(kBackends.begin(), kBackends.end());
   backends.push_back(kChakra.str());
+  backends.push_back(kEnsemble.str());
   command
       .option(
           "backend", options->backend,
-          "torchrun, megatron, accelerate, deepspeed, titan, maxtext, slurm or kubernetes; chakra: execution traces")
+          "torchrun, megatron, accelerate, deepspeed, titan, maxtext, slurm or kubernetes; chakra: execution traces; "
+          "ensemble: what trains, measures and starts the members of a vote")
       .required()
       .oneOf(backends);
-  command.option("plan", options->path, "A folder that `accord compile` wrote, or its plan.json").required();
-  command.option("-o,--output", options->output, "File to write (default: standard output); chakra: a folder");
+  command.option("plan", options->path, "A folder that `accord compile` wrote, or its plan.json; ensemble: one of `accord vote`, or its "
+                 "vote.json")
+      .required();
+  command.option("-o,--output", options->output,
+                 "File to write (default: standard output); chakra and ensemble: a folder");
+  command.option("--classes", options->ensemble.classes, "Ensemble: how many labels there are").positive();
+  command.option("--timeout-ms", options->ensemble.timeout, "Ensemble: from a request to its answer").showDefault();
+  command.option("--hosts", options->ensemble.hosts, "Ensemble: of the used devices, in their order (default: this machine)")
+      .commaSeparated()
+      .oneWord();
+  command.option("--port", options->ensemble.port, "Ensemble: of the first member of each host; others follow")
+      .range(1, 65000)
+      .showDefault();
   command.option("--rank", options->rank, "Chakra: the trace of this rank alone").range(0, int64_t(1) << 30);
   command.option("--script", options->launch.script, "Kubernetes: the training script in the image");
   command.option("--image", options->launch.image, "Kubernetes: the container's image");
@@ -147,7 +166,8 @@ const CommandEntry kEntry("emit", "Write a launch script or manifest for a plan"
   command.example("accord emit slurm out/ -o train.sbatch\n"
                   "         accord emit megatron out/ > megatron.sh\n"
                   "         accord emit slurm out/ --device-name a100 --switches 1 > train.sbatch\n"
-                  "         accord emit chakra out/ -o traces/");
+                  "         accord emit chakra out/ -o traces/\n"
+                  "         accord emit ensemble out/ -o run/ --classes 1000");
   command.action([options] { return emitCommand(*options); });
 });
 

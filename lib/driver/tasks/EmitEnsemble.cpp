@@ -1,0 +1,54 @@
+#include "lib/driver/tasks/EmitEnsemble.h"
+#include "lib/driver/AnswerFolder.h"
+#include "lib/driver/ExitStatus.h"
+#include "lib/ensembles/output/Ensemble.h"
+#include "lib/service/call/HttpCall.h"
+#include "lib/support/CommandHost.h"
+#include "lib/support/documents/JsonParse.h"
+#include "lib/support/documents/WriteFile.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+#include <fmt/format.h>
+
+namespace accord {
+
+int emitEnsemble(const EmitEnsembleOptions &options) {
+  auto fail = [&](Code code, const std::string &message) { return refuse(code, message, options.json, "emit"); };
+  if (options.json)
+    return fail(Code::BadCommandLine, "an ensemble is started by several files: leave out --json");
+  if (options.output.empty())
+    return fail(Code::BadCommandLine, "an ensemble is started by several files: -o names their folder");
+  if (options.scripts.classes < 2)
+    return fail(Code::BadCommandLine, "how many labels are there? The plan does not say it: --classes N, 2 or more");
+  if (!(options.scripts.timeout >= 0.1 && options.scripts.timeout <= 3.6e6))
+    return fail(Code::BadCommandLine,
+                fmt::format("--timeout-ms: expected 0.1 to 3.6e6, found {}", options.scripts.timeout));
+  for (const std::string &host : options.scripts.hosts)
+    if (const auto url = service::httpUrlOf(fmt::format("http://{}:1", host)); !url || url->port != "1" || !url->path.empty())
+      return fail(Code::BadCommandLine, fmt::format("--hosts: expected a name or an address, found '{}'", host));
+  const std::string file = resultFile(options.answer, kVoteFile);
+  auto text = readText(file, false, "emit");
+  if (!text)
+    return kWrongInput;
+  auto plan = readJsonDocument<EnsemblePlan>(*text, file, "vote", readEnsemble);
+  if (!plan)
+    return fail(Code::BadPlan, llvm::toString(plan.takeError()));
+  auto files = voting::ensembleScripts(*plan, options.scripts);
+  if (!files)
+    return fail(files.error().code, files.error().message);
+  SourceManager sources;
+  Diagnostics diags(sources);
+  if (!writeFiles(diags, options.output, *files))
+    return finish(diags, kWrongInput, false, "emit");
+  for (const AnswerFile &one : *files)
+    if (one.name.ends_with(".sh") || one.name.ends_with(".py"))
+      (void)llvm::sys::fs::setPermissions(options.output + "/" + one.name,
+                                          llvm::sys::fs::all_read | llvm::sys::fs::all_exe | llvm::sys::fs::owner_write);
+  const auto samples = voting::samplesOfTable(*plan);
+  standardOutput() << fmt::format(
+      "{} files in {}: train.sh, start/*.sh on the devices, collect_votes.py{}, answer.sh\n", files->size(), options.output,
+      samples ? fmt::format(" ({} held-out samples)", *samples) : " (no number of samples certifies what is required)");
+  return kDone;
+}
+
+} // namespace accord

@@ -1,0 +1,187 @@
+#include "lib/voting/emit/EnsembleScripts.h"
+#include "lib/ensembles/solve/MoreData.h"
+#include "lib/support/documents/JsonText.h"
+#include "lib/voting/output/VotingJson.h"
+#include <bit>
+#include <fmt/format.h>
+#include <map>
+
+namespace accord::voting {
+namespace {
+
+/// A word of a shell script, whatever is in it.
+std::string quoted(const std::string &text) {
+  std::string word = "'";
+  for (char c : text)
+    word += c == '\'' ? "'\\''" : std::string(1, c);
+  return word + "'";
+}
+
+/// In a comment: on one line.
+std::string oneLine(std::string text) {
+  for (char &c : text)
+    if (static_cast<unsigned char>(c) < ' ')
+      c = '_';
+  return text;
+}
+
+std::string fileName(std::string text) {
+  for (char &c : text)
+    if (!llvm::isAlnum(c) && c != '-' && c != '_' && c != '.')
+      c = '_';
+  return text;
+}
+
+/// Votes that there are after the worst loss of devices that the guarantee covers, or all.
+int64_t quorumOf(const EnsemblePlan &plan) {
+  auto quorum = static_cast<int64_t>(plan.chosen()->members.size());
+  for (const EnsemblePlan::FailureCase &failure : plan.failures)
+    quorum = std::min<int64_t>(quorum, std::accumulate(failure.quorum.begin(), failure.quorum.end(), int64_t(0)));
+  return std::max<int64_t>(1, quorum);
+}
+
+const std::string kHead = "#!/bin/sh\n# Written by `accord emit ensemble`.\n";
+
+std::string trainText(const EnsemblePlan &plan, const RunningEnsemble &running) {
+  std::string text = kHead +
+                     "# Hands the training of each member to the scheduler of a cluster (accord serve).\n"
+                     "# TRAIN: your program with its arguments. It finds in its environment which member it trains:\n"
+                     "#   MEMBER (its name), MEMBER_MODEL (the model, as the ensemble says it), SEED (another one for each).\n"
+                     "# SAMPLES: on how many samples each is trained.\n"
+                     "set -eu\n"
+                     ": \"${TRAIN:?your training program, as in TRAIN='python3 train.py'}\" \"${SAMPLES:?samples of a "
+                     "training}\"\n";
+  uint64_t seed = 0;
+  for (const ScriptDevice &device : running.devices)
+    for (size_t i : device.members) {
+      const PlacedMember &member = plan.chosen()->members[i];
+      const MemberProblem::Kind &kind = plan.problem.kinds[member.kind];
+      const MemberCost &cost = kind.alternatives[member.device][member.alternative];
+      const std::string &name = running.config.members[i].name;
+      const std::string call = member.kind < plan.request.kinds.size() ? plan.request.kinds[member.kind].call : kind.name;
+      text += fmt::format("\n# {} on {}: {}, a step of {}\n", oneLine(name), oneLine(device.name), oneLine(cost.text),
+                          formatSi(static_cast<double>(cost.time) * 1e-12, "s"));
+      text += fmt::format("# shellcheck disable=SC2086 # TRAIN is several words\n"
+                          "accord run --name {} --samples \"$SAMPLES\" --elastic rigid --device-types {} --min-devices {} \\\n"
+                          "  --max-devices {} --env {} --env {} --env SEED={} -- $TRAIN\n",
+                          quoted(plan.name + "-" + name), quoted(plan.problem.devices[member.device].name), cost.devices,
+                          cost.devices, quoted("MEMBER=" + name), quoted("MEMBER_MODEL=" + call), ++seed);
+    }
+  return text;
+}
+
+std::string startText(const RunningEnsemble &running, const ScriptDevice &device) {
+  std::string text = kHead + fmt::format("# Starts the members on {}, and ends them when it is ended.\n"
+                                         "# ENGINE: what computes a vote (default: ONNX Runtime by engine.py).\n"
+                                         "set -eu\n"
+                                         "here=$(cd \"$(dirname \"$0\")/..\" && pwd)\n"
+                                         "engine=${{ENGINE:-python3 $here/engine.py}}\n"
+                                         "members=\n"
+                                         "trap 'kill $members 2>/dev/null || true' EXIT\n"
+                                         "trap 'exit 0' TERM INT\n",
+                                         oneLine(device.name));
+  for (size_t i : device.members) {
+    const VotingMember &member = running.config.members[i];
+    const std::string port = member.url.substr(member.url.rfind(':') + 1);
+    text += fmt::format("# shellcheck disable=SC2086 # ENGINE is several words\n"
+                        "accord member {} \"$here/ensemble.json\" --listen \"${{ADDRESS:-0.0.0.0}}:{}\" -- $engine "
+                        "\"$here/\"{} &\nmembers=\"$members $!\"\n",
+                        quoted(member.name), port, quoted(member.model));
+  }
+  return text + "wait\n";
+}
+
+std::string answerText() {
+  return kHead + "# Starts the voting server. Further arguments are those of `accord answer`.\n"
+                 "set -eu\n"
+                 "here=$(cd \"$(dirname \"$0\")\" && pwd)\n"
+                 "exec accord answer \"$here/ensemble.json\" --listen \"${LISTEN:-0.0.0.0:8500}\" \"$@\"\n";
+}
+
+} // namespace
+
+Result<RunningEnsemble> runningEnsemble(const EnsemblePlan &plan, const EnsembleScriptOptions &options) {
+  const MemberChoice *chosen = plan.chosen();
+  if (!chosen)
+    return Error{Code::NotAPlacement, fmt::format("the answer for ensemble '{}' has chosen no members", plan.name)};
+  RunningEnsemble running;
+  VotingConfig &config = running.config;
+  config.name = plan.name, config.classes = options.classes, config.timeout = options.timeout;
+  std::map<std::pair<unsigned, int64_t>, size_t> devices;
+  std::map<unsigned, unsigned> copies;
+  for (const PlacedMember &member : chosen->members) {
+    const std::string &kind = plan.problem.kinds[member.kind].name;
+    const unsigned copy = ++copies[member.kind];
+    const std::string name = copy == 1 ? kind : fmt::format("{}.{}", kind, copy);
+    auto [device, isNew] = devices.try_emplace({member.device, member.first}, running.devices.size());
+    if (isNew)
+      running.devices.push_back({fmt::format("{}-{}", plan.problem.devices[member.device].name, member.first + 1), {}});
+    running.devices[device->second].members.push_back(config.members.size());
+    config.members.push_back({.name = name,
+                              .url = "",
+                              .weight = plan.answer ? plan.answer->weights[member.kind] : 1,
+                              .model = fmt::format("models/{}.onnx", fileName(name))});
+  }
+  if (!options.hosts.empty() && options.hosts.size() != running.devices.size()) {
+    std::string names;
+    for (const ScriptDevice &device : running.devices)
+      names += (names.empty() ? "" : ", ") + device.name;
+    return Error{Code::BadCommandLine, fmt::format("{} hosts, and {} devices are used: {}", options.hosts.size(),
+                                                   running.devices.size(), names)};
+  }
+  std::map<std::string, int64_t> ports;
+  for (size_t d = 0; d < running.devices.size(); ++d)
+    for (size_t i : running.devices[d].members) {
+      const std::string host = options.hosts.empty() ? "127.0.0.1" : options.hosts[d];
+      auto [port, isNew] = ports.try_emplace(host, options.port);
+      config.members[i].url = fmt::format("http://{}:{}", host, port->second++);
+    }
+  const bool isWeighted =
+      llvm::any_of(config.members, [&](const VotingMember &one) { return one.weight != config.members[0].weight; });
+  config.rule = isWeighted ? VoteRule::Weighted : VoteRule::Majority;
+  if (!plan.answer) {
+    config.quorum = quorumOf(plan);
+    config.planned = {chosen->errorAfterFailures.toDouble(), 0};
+    return std::move(running);
+  }
+  const int64_t unit = isWeighted ? 1 : config.members[0].weight; // equal weights are one vote each
+  config.quorum = (plan.answer->quorum + unit - 1) / unit;
+  config.planned = {plan.answer->wrong.toDouble(), plan.answer->none.toDouble()};
+  return std::move(running);
+}
+
+std::optional<int64_t> samplesOfTable(const EnsemblePlan &plan) {
+  const MemberChoice *chosen = plan.chosen();
+  if (!chosen)
+    return std::nullopt;
+  const Rational required = plan.problem.max.value_or(chosen->error);
+  MemberStatistics statistics = plan.statistics;
+  for (unsigned k = 0; k < chosen->counts.size(); ++k) {
+    const auto has = static_cast<unsigned>(llvm::count(plan.statistics.table.kinds, k));
+    statistics.table.kinds.insert(statistics.table.kinds.end(), std::max(chosen->counts[k], has) - has, k);
+  }
+  const int64_t tests = simultaneousTests(statistics, plan.problem.sizes);
+  Rational rate = required / Rational(2);
+  int64_t wrong = 0, samples = 0;
+  for (const auto &[pattern, votes] : statisticsOf(plan.statistics, chosen->counts).votes) {
+    samples += votes;
+    wrong += 2 * static_cast<size_t>(std::popcount(pattern)) >= chosen->members.size() ? votes : 0;
+  }
+  if (samples > 0)
+    rate = Rational(wrong) / Rational(samples);
+  return samplesNeeded(rate, required, (Rational(1) - plan.confidence) / Rational(tests));
+}
+
+Result<AnswerFiles> ensembleScripts(const EnsemblePlan &plan, const EnsembleScriptOptions &options) {
+  ACCORD_TRY(running, runningEnsemble(plan, options));
+  AnswerFiles files{{kEnsembleFile, jsonText(toDocument(running.config)) + "\n"},
+                    {"train.sh", trainText(plan, running)},
+                    {"answer.sh", answerText()},
+                    {"engine.py", engineScript()},
+                    {"collect_votes.py", collectVotesScript(samplesOfTable(plan).value_or(0))}};
+  for (const ScriptDevice &device : running.devices)
+    files.push_back({fmt::format("start/{}.sh", fileName(device.name)), startText(running, device)});
+  return std::move(files);
+}
+
+} // namespace accord::voting
