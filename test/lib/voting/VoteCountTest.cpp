@@ -10,7 +10,8 @@ using namespace accord::voting;
 namespace {
 
 VotingConfig configOf(VoteRule rule, const std::vector<int64_t> &weights, int64_t classes, int64_t quorum) {
-  VotingConfig config{.name = "e", .classes = classes, .rule = rule, .quorum = quorum};
+  VotingConfig config;
+  config.name = "e", config.classes = classes, config.rule = rule, config.quorum = quorum;
   for (int64_t weight : weights)
     config.members.push_back({.name = std::to_string(config.members.size()), .url = "", .weight = weight});
   return config;

@@ -37,7 +37,7 @@ public:
     ASSERT_TRUE(made);
     server = std::move(*made);
   }
-  service::HttpUrl url() const { return {.host = "127.0.0.1", .port = std::to_string(server->port())}; }
+  service::HttpUrl url() const { return {false, "127.0.0.1", std::to_string(server->port()), ""}; }
   service::HttpAnswer post(const std::string &body) const {
     auto answer = service::callHttp(url(), {.method = "POST", .path = "/answer", .body = body});
     EXPECT_TRUE(answer);

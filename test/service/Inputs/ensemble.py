@@ -1,0 +1,424 @@
+"""An ensemble of five members as real processes, beside what follows from its table of votes and its service times.
+
+usage: ensemble.py ACCORD FOLDER STEP... [--requests N] [--slack MS]
+Steps: calm, killed, stopped, slow, lost, collected. Prints a line for each, and ends with 1 at what disagrees.
+"""
+import argparse
+import collections
+import http.client
+import itertools
+import json
+import math
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+MEMBERS = ["m", "m.2", "m.3", "m.4", "m.5"]
+CLASSES = 10
+QUORUM = 3
+TIMEOUT = 250  # ms
+# Of a member: milliseconds, constant and lognormal.
+CONSTANT, MEDIAN, SIGMA = 4.0, 6.0, 0.4
+LOST, CHANGED = 0.05, 0.01
+
+TRAINING = """model m(hidden = 64) {
+  input x : float[hidden]
+  input y : float[hidden]
+  loss mse(linear(x, out = hidden), y)
+}
+train t = m() on a100_80g { batch = 64 }
+ensemble five of t {
+  member m = m()
+  votes from "votes.csv"
+  size = 5
+  devices = {a100_80g: 5}
+  answer { undelivered = {a100_80g: %s}, corrupted = {a100_80g: %s}, quorum = %d }
+}
+"""
+
+
+def fail(text):
+    sys.exit(f"FAILED: {text}")
+
+
+def expect(holds, text):
+    if not holds:
+        fail(text)
+
+
+# ---- The table and what follows from it
+
+
+def draw_table(samples, seed):
+    """Votes with errors that go together: some inputs are hard for all members. {pattern of wrong members: samples}"""
+    draw = random.Random(seed)
+    table = collections.Counter()
+    for _ in range(samples):
+        error = 0.55 if draw.random() < 0.08 else 0.05
+        table[tuple(draw.random() < error for _ in MEMBERS)] += 1
+    return table
+
+
+def write_table(table, path):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(",".join(["count"] + MEMBERS) + "\n")
+        for wrong, count in sorted(table.items()):
+            file.write(",".join([str(count)] + ["wrong" if one else "right" for one in wrong]) + "\n")
+
+
+def exact(table, lost, changed):
+    """(wrong, none): shares of answers by going through all that may happen. Nobody who is wrong differs from another who is."""
+    total = sum(table.values())
+    wrong = none = 0.0
+    for pattern, count in table.items():
+        bad = [one or False for one in pattern]
+        for arrives in itertools.product((False, True), repeat=5):
+            chance = math.prod(1 - lost if one else lost for one in arrives)
+            number = sum(arrives)
+            if number < QUORUM:
+                none += chance * count / total
+                continue
+            # How many of the votes that arrive are wrong: each that is right is changed with some probability.
+            right = sum(1 for i in range(5) if arrives[i] and not bad[i])
+            for turned in range(right + 1):
+                share = math.comb(right, turned) * changed**turned * (1 - changed) ** (right - turned)
+                wrongs = number - right + turned
+                if 2 * wrongs > number:
+                    wrong += chance * share * count / total
+                elif 2 * wrongs == number:  # a tie: the smaller label, which is the wrong one where the true one is the last
+                    wrong += chance * share * count / total / CLASSES
+    return wrong, none
+
+
+def service(t):
+    """P(a member's time <= t), t in ms."""
+    return 0.0 if t <= CONSTANT else 0.5 * (1 + math.erf(math.log((t - CONSTANT) / MEDIAN) / SIGMA / math.sqrt(2)))
+
+
+def answered_by(table, t, members=5):
+    """P(an answer is certain within t): when the third equal vote is there, of the first `members` members."""
+    share = service(t)
+    total = sum(table.values())
+    chance = 0.0
+    for pattern, count in table.items():
+        wrong = sum(pattern[:members])
+        equal = max(wrong, members - wrong)
+        chance += count / total * sum(math.comb(equal, k) * share**k * (1 - share) ** (equal - k) for k in range(3, equal + 1))
+    return chance
+
+
+def quantile(of, q):
+    low, high = 0.0, 10000.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (low, middle) if of(middle) >= q else (middle, high)
+    return high
+
+
+def true_label(sample):
+    """lib/voting/problem/VoteRows: the first number of splitmix64 below the number of classes."""
+    mask = (1 << 64) - 1
+    state = sample
+    while True:
+        state = (state + 0x9E3779B97F4A7C15) & mask
+        z = state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        z ^= z >> 31
+        if z <= mask - (mask % CLASSES + 1) % CLASSES:
+            return z % CLASSES
+
+
+# ---- Processes
+
+
+class Ensemble:
+    def __init__(self, accord, folder, table):
+        self.accord, self.folder, self.processes = accord, folder, {}
+        self.votes = os.path.join(folder, "votes.csv")
+        write_table(table, self.votes)
+
+    def run(self, *words):
+        done = subprocess.run([self.accord, *words], capture_output=True, text=True, check=False)
+        if done.returncode not in (0,):
+            fail(f"{' '.join(words)} ends with {done.returncode}: {done.stdout}{done.stderr}")
+        return done.stdout
+
+    def plan(self, lost, changed):
+        """accord vote and accord emit ensemble; ports that are free."""
+        source = os.path.join(self.folder, "five.dnn")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(TRAINING % (lost, changed, QUORUM))
+        self.run("vote", source, "-o", os.path.join(self.folder, "out"))
+        with open(os.path.join(self.folder, "out", "vote.json"), encoding="utf-8") as file:
+            self.answer = json.load(file)["answer"]
+        self.scripts = os.path.join(self.folder, "run")
+        self.run("emit", "ensemble", os.path.join(self.folder, "out"), "-o", self.scripts, "--classes", str(CLASSES), "--timeout-ms", str(TIMEOUT))
+        self.config = os.path.join(self.scripts, "ensemble.json")
+        with open(self.config, encoding="utf-8") as file:
+            config = json.load(file)
+        expect([one["name"] for one in config["members"]] == MEMBERS, f"members are {config['members']}")
+        expect(config["quorum"] == QUORUM and config["timeout_ms"] == TIMEOUT, f"quorum and time-out of {config}")
+        held = [socket.socket() for _ in MEMBERS]
+        for one, member in zip(held, config["members"]):
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            one.bind(("127.0.0.1", 0))
+            member["url"] = f"http://127.0.0.1:{one.getsockname()[1]}"
+        for one in held:
+            one.close()
+        with open(self.config, "w", encoding="utf-8") as file:
+            json.dump(config, file)
+
+    def begin(self, name, *words):
+        process = subprocess.Popen([self.accord, *words], stdout=subprocess.PIPE, text=True)
+        self.processes[name] = process
+        line = process.stdout.readline()
+        expect(" at http://" in line, f"{' '.join(words)} says {line!r}")
+        return line.strip().rsplit(" at ", 1)[1]
+
+    def member(self, name, *words):
+        times = ["--service-ms", str(CONSTANT), "--service-median-ms", str(MEDIAN), "--service-sigma", str(SIGMA), "--parallel", "0"]
+        self.begin(name, "member", name, self.config, "--votes", self.votes, "--seed", str(MEMBERS.index(name) + 1), *times, *words)
+
+    def members(self, *words):
+        for name in MEMBERS:
+            self.member(name, *words)
+
+    def serve(self):
+        self.url = self.begin("server", "answer", self.config, "--listen", "127.0.0.1:0")
+
+    def ask(self, requests, connections=16, seed=1, rate=0):
+        done = subprocess.run(
+            [self.accord, "ask", "--server", self.url, "--votes", self.votes, "--requests", str(requests), "--connections", str(connections)]
+            + ["--seed", str(seed), "--rate", str(rate), "--json"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        expect(done.returncode == 0, f"ask ends with {done.returncode}: {done.stdout}{done.stderr}")
+        report = json.loads(done.stdout)
+        expect(report["requests"] == requests and report["failed"] == 0, f"not each request was answered once: {report}")
+        expect(report["answered"] + report["none"]["number"] == requests, f"answers do not add up: {report}")
+        return report
+
+    def http(self, method, path, body=None):
+        connection = http.client.HTTPConnection(self.url.split("//")[1], timeout=30)
+        connection.request(method, path, body)
+        answer = connection.getresponse()
+        text = answer.read()
+        connection.close()
+        return answer.status, json.loads(text)
+
+    def statistics(self):
+        return self.http("GET", "/statistics")[1]
+
+    def send(self, name, number):
+        self.processes[name].send_signal(number)
+
+    def end(self, name):
+        process = self.processes.pop(name)
+        process.kill()
+        process.wait()
+
+    def close(self):
+        for name in list(self.processes):
+            self.end(name)
+
+
+def tally(before, after, name, key):
+    value = [next(one for one in side["members"] if one["name"] == name)[key] for side in (before, after)]
+    return value[1] - value[0]
+
+
+# ---- Steps
+
+
+def calm(ensemble, table, options):
+    """All members are there: errors as in the table, latency as the order statistics of service times."""
+    ensemble.plan(0, 0)
+    ensemble.members()
+    ensemble.serve()
+    report = ensemble.ask(options.requests, connections=options.connections)
+    wrong, none = exact(table, 0, 0)
+    expect(report["none"]["number"] == 0 and none == 0, f"requests without an answer: {report['none']}")
+    expect(report["wrong"]["low"] <= wrong <= report["wrong"]["high"], f"{wrong} of the table is outside of {report['wrong']}")
+    expect(not report["contradictions"], f"contradicts the plan: {report['contradictions']}")
+    expect(wrong <= fraction(ensemble.answer["wrong"]), "the plan's bound is below the table's share")
+    text = [f"calm: {report['requests']} requests, {report['requests_per_s']:.0f}/s, wrong {100 * report['wrong']['share']:.3f} %"]
+    text.append(f"(table {100 * wrong:.3f} %, certified at most {100 * fraction(ensemble.answer['wrong']):.3f} %)")
+    for key, q in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
+        planned = quantile(lambda t: answered_by(table, t), q)
+        measured = report["latency_ms"][key]
+        # The interval of the quantile, by the normal approximation of how many samples are below it; and the time of transport.
+        width = 3 * math.sqrt(q * (1 - q) / options.requests)
+        low, high = quantile(lambda t: answered_by(table, t), q - width), quantile(lambda t: answered_by(table, t), min(1 - 1e-9, q + width))
+        text.append(f"{key} {measured:.2f} ms (planned {planned:.2f}, {low:.2f} to {high:.2f})")
+        expect(low <= measured <= high + options.slack, f"{key} is {measured} ms, planned {low} to {high} ms")
+    seen = ensemble.statistics()
+    expect(seen["requests"] == seen["answered"] == options.requests and seen["open"] == 0, f"statistics: {seen}")
+    expect(seen["wrong"] == report["wrong"]["number"], "server and client count other errors")
+    print(", ".join(text))
+
+
+def fraction(value):
+    over, _, under = str(value).partition("/")
+    return float(over) / float(under or 1)
+
+
+def killed(ensemble, table, options):
+    """Members die while requests are under way: answers as long as there is a quorum, and again when they are back."""
+    ensemble.plan(0, 0)
+    ensemble.members()
+    ensemble.serve()
+    asking = subprocess.Popen(
+        [ensemble.accord, "ask", "--server", ensemble.url, "--votes", ensemble.votes, "--requests", str(options.requests), "--connections", "16", "--json"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    while ensemble.statistics()["answered"] < options.requests / 4:
+        time.sleep(0.01)
+    ensemble.end("m.2")
+    while ensemble.statistics()["answered"] < options.requests / 2:
+        time.sleep(0.01)
+    ensemble.end("m.5")
+    report = json.loads(asking.communicate()[0])
+    expect(report["failed"] == 0 and report["requests"] == options.requests and report["none"]["number"] == 0, f"killed: {report}")
+    seen = ensemble.statistics()
+    refused = sum(tally({"members": [dict.fromkeys(one, 0) | {"name": one["name"]} for one in seen["members"]]}, seen, name, "refused") for name in ("m.2", "m.5"))
+    expect(refused > 0, "nobody saw that members are gone")
+    ensemble.end("m")
+    below = ensemble.ask(200)
+    expect(below["answered"] == 0 and below["none"]["number"] == 200, f"answers without a quorum: {below}")
+    status, body = ensemble.http("POST", "/answer", '{"id": 5, "input": 1}')
+    expect(status == 503 and body["error"] == "no quorum" and body["id"] == 5, f"{status} {body}")
+    expect(sorted(one["member"] for one in body["missing"] if one["reason"] == "refused") == ["m", "m.2", "m.5"], f"missing: {body}")
+    for name in ("m", "m.2", "m.5"):
+        ensemble.member(name)
+    time.sleep(1.2)  # the longest pause between attempts is a second
+    again = ensemble.ask(500)
+    expect(again["answered"] == 500, f"after they are back: {again}")
+    print(f"killed: {report['answered']} of {report['requests']} answered while two die, none of 200 without a quorum ({below['latency_ms']['p50']:.2f} ms), all when they are back")
+
+
+def stopped(ensemble, table, options):
+    """Members stand still: nobody waits for them without need, and never beyond the time-out."""
+    ensemble.plan(0, 0)
+    ensemble.members()
+    ensemble.serve()
+    ensemble.ask(200)
+    ensemble.send("m.3", signal.SIGSTOP)
+    report = ensemble.ask(options.requests)
+    expect(report["none"]["number"] == 0, f"one stands still: {report}")
+    # Four members say 2 against 2: only then the fifth is waited for.
+    total = sum(table.values())
+    ties = sum(count for pattern, count in table.items() if sum(one for i, one in enumerate(pattern) if i != 2) == 2) / total
+    late = tally({"members": [{"name": "m.3", "late": 0}]}, ensemble.statistics(), "m.3", "late")
+    expect(abs(late / options.requests - ties) <= 4 * math.sqrt(ties / options.requests), f"waited for {late} of {options.requests}, planned {ties}")
+    expect(report["max_latency_ms"] <= TIMEOUT + 150 + options.slack, f"an answer took {report['max_latency_ms']} ms")
+    for name in ("m", "m.5"):
+        ensemble.send(name, signal.SIGSTOP)
+    below = ensemble.ask(60)
+    expect(below["answered"] == 0, f"answers without a quorum: {below}")
+    expect(TIMEOUT <= below["latency_ms"]["p50"] <= TIMEOUT + 100 + options.slack, f"no answer after {below['latency_ms']}")
+    for name in ("m", "m.3", "m.5"):
+        ensemble.send(name, signal.SIGCONT)
+    time.sleep(0.2)
+    again = ensemble.ask(500)
+    expect(again["answered"] == 500, f"after they go on: {again}")
+    print(
+        f"stopped: {report['answered']} answered with one that stands still, p50 {report['latency_ms']['p50']:.2f} ms, {late} waited for it (planned {ties * options.requests:.0f});"
+        f" none with three, after {below['latency_ms']['p50']:.1f} ms; all when they go on"
+    )
+
+
+def slow(ensemble, table, options):
+    """A member that is later than the time-out is one that is lost."""
+    ensemble.plan(0, 0)
+    for name in MEMBERS[:4]:
+        ensemble.member(name)
+    ensemble.member("m.5", "--service-ms", "1000")
+    ensemble.serve()
+    report = ensemble.ask(options.requests)
+    expect(report["none"]["number"] == 0, f"one is slow: {report}")
+    seen = ensemble.statistics()
+    member = next(one for one in seen["members"] if one["name"] == "m.5")
+    expect(member["in_time"] == 0 and member["late"] > 0, f"the slow one: {member}")
+    planned = quantile(lambda t: answered_by(table, t, 4) / answered_by(table, 1e9, 4), 0.5)
+    print(f"slow: {report['answered']} answered, p50 {report['latency_ms']['p50']:.2f} ms (planned {planned:.2f} of those that are no tie)")
+
+
+def lost(ensemble, table, options):
+    """Votes are lost, and wrong on their way: shares of wrong and of missing answers as planned."""
+    ensemble.plan(LOST, CHANGED)
+    ensemble.members("--lost", str(LOST), "--changed", str(CHANGED))
+    ensemble.serve()
+    report = ensemble.ask(options.requests, connections=options.connections * 4)
+    wrong, none = exact(table, LOST, CHANGED)
+    expect(abs(fraction(ensemble.answer["none"]) - none) < 1e-9, f"the plan states {ensemble.answer['none']} without an answer, exact is {none}")
+    expect(report["none"]["low"] <= none <= report["none"]["high"], f"{none} without an answer is outside of {report['none']}")
+    expect(report["wrong"]["low"] <= wrong <= report["wrong"]["high"], f"{wrong} is outside of {report['wrong']}")
+    expect(not report["contradictions"], f"contradicts the plan: {report['contradictions']}")
+    print(
+        f"lost: {report['requests']} requests, {report['requests_per_s']:.0f}/s, wrong {100 * report['wrong']['share']:.3f} % (exact {100 * wrong:.3f} %, certified at most"
+        f" {100 * fraction(ensemble.answer['wrong']):.3f} %), none {100 * report['none']['share']:.4f} % (planned {100 * none:.4f} %)"
+    )
+
+
+def collected(ensemble, table, options):
+    """The table that the emitted script collects from the members is the one that they answer from."""
+    ensemble.plan(0, 0)
+    ensemble.members()
+    inputs = os.path.join(ensemble.folder, "inputs.jsonl")
+    number = 400
+    with open(inputs, "w", encoding="utf-8") as file:
+        for sample in range(number):
+            file.write(json.dumps({"input": sample, "truth": true_label(sample)}) + "\n")
+    script = [sys.executable, os.path.join(ensemble.scripts, "collect_votes.py"), ensemble.config, inputs, "-o", os.path.join(ensemble.folder, "collected.csv")]
+    few = subprocess.run(script, capture_output=True, text=True, check=False)
+    expect(few.returncode == 1 and "the guarantee needs" in few.stderr, f"too few samples: {few.stdout}{few.stderr}")
+    done = subprocess.run([*script, "--min-samples", "0"], capture_output=True, text=True, check=False)
+    expect(done.returncode == 0, f"collect_votes.py: {done.stdout}{done.stderr}")
+    rows = [pattern for pattern, count in sorted(table.items()) for _ in range(count)][:number]
+    planned = collections.Counter(rows)
+    found = collections.Counter()
+    with open(os.path.join(ensemble.folder, "collected.csv"), encoding="utf-8") as file:
+        expect(file.readline().strip() == ",".join(["count"] + MEMBERS), "the columns")
+        for line in file:
+            count, *votes = line.strip().split(",")
+            found[tuple(vote == "wrong" for vote in votes)] += int(count)
+    expect(found == planned, f"collected {found}, the members have {planned}")
+    source = os.path.join(ensemble.folder, "again.dnn")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write((TRAINING % (0, 0, QUORUM)).replace("votes.csv", "collected.csv"))
+    ensemble.run("vote", source, "-o", os.path.join(ensemble.folder, "again"))
+    print(f"collected: {number} samples as the members have them, and accord vote reads them")
+
+
+STEPS = {step.__name__: step for step in (calm, killed, stopped, slow, lost, collected)}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("accord")
+    parser.add_argument("folder")
+    parser.add_argument("steps", nargs="+", choices=STEPS)
+    parser.add_argument("--requests", type=int, default=3000)
+    parser.add_argument("--connections", type=int, default=8)
+    parser.add_argument("--slack", type=float, default=40, help="milliseconds that a busy machine may take")
+    options = parser.parse_args()
+    table = draw_table(20000, 11)
+    for step in options.steps:
+        folder = os.path.join(options.folder, step)
+        os.makedirs(folder, exist_ok=True)
+        ensemble = Ensemble(options.accord, folder, table)
+        try:
+            STEPS[step](ensemble, table, options)
+        finally:
+            ensemble.close()
+
+
+main()
