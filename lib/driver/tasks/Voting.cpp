@@ -144,13 +144,13 @@ int serveMember(const MemberCommandOptions &options) {
     auto rows = readRows(options.votes, kCommand);
     if (!rows)
       return kWrongInput;
-    const auto column = std::ranges::find(rows->members, options.name);
-    if (column == rows->members.end())
+    const auto column = static_cast<size_t>(std::ranges::find(rows->members, options.name) - rows->members.begin());
+    if (column == rows->members.size())
       return refuse(Code::UnknownName, fmt::format("table '{}' has no column '{}'", options.votes, options.name), false,
                     kCommand, nearest(options.name, rows->members));
     if (options.checks)
       return kDone;
-    engine = makeStubEngine(std::move(*rows), static_cast<size_t>(column - rows->members.begin()),
+    engine = makeStubEngine(std::move(*rows), column,
                             {.classes = config->classes,
                              .time = {options.constant, options.median, options.sigma},
                              .parallel = static_cast<size_t>(options.parallel),

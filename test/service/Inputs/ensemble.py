@@ -180,16 +180,16 @@ class Ensemble:
         expect(" at http://" in line, f"{' '.join(words)} says {line!r}")
         return line.strip().rsplit(" at ", 1)[1]
 
-    def member(self, name, *words):
-        times = ["--service-ms", str(CONSTANT), "--service-median-ms", str(MEDIAN), "--service-sigma", str(SIGMA), "--parallel", "0"]
+    def member(self, name, *words, constant=CONSTANT, median=MEDIAN):
+        times = ["--service-ms", str(constant), "--service-median-ms", str(median), "--service-sigma", str(SIGMA), "--parallel", "0"]
         self.begin(name, "member", name, self.config, "--votes", self.votes, "--seed", str(MEMBERS.index(name) + 1), *times, *words)
 
     def members(self, *words):
         for name in MEMBERS:
             self.member(name, *words)
 
-    def serve(self):
-        self.url = self.begin("server", "answer", self.config, "--listen", "127.0.0.1:0")
+    def serve(self, *words):
+        self.url = self.begin("server", "answer", self.config, "--listen", "127.0.0.1:0", *words)
 
     def ask(self, requests, connections=16, seed=1, rate=0):
         done = subprocess.run(
@@ -308,7 +308,7 @@ def stopped(ensemble, table, options):
     """Members stand still: nobody waits for them without need, and never beyond the time-out."""
     ensemble.plan(0, 0)
     ensemble.members()
-    ensemble.serve()
+    ensemble.serve("--max-connections", "3500")
     ensemble.ask(200)
     ensemble.send("m.3", signal.SIGSTOP)
     report = ensemble.ask(options.requests)
@@ -340,7 +340,7 @@ def slow(ensemble, table, options):
     ensemble.plan(0, 0)
     for name in MEMBERS[:4]:
         ensemble.member(name)
-    ensemble.member("m.5", "--service-ms", "1000")
+    ensemble.member("m.5", constant=1000)
     ensemble.serve()
     report = ensemble.ask(options.requests)
     expect(report["none"]["number"] == 0, f"one is slow: {report}")
@@ -371,19 +371,21 @@ def lost(ensemble, table, options):
 def collected(ensemble, table, options):
     """The table that the emitted script collects from the members is the one that they answer from."""
     ensemble.plan(0, 0)
-    ensemble.members()
+    for name in MEMBERS:
+        ensemble.member(name, constant=0, median=0)
     inputs = os.path.join(ensemble.folder, "inputs.jsonl")
-    number = 400
+    number = 2000
+    samples = random.Random(5).sample(range(sum(table.values())), number)
     with open(inputs, "w", encoding="utf-8") as file:
-        for sample in range(number):
+        for sample in samples:
             file.write(json.dumps({"input": sample, "truth": true_label(sample)}) + "\n")
     script = [sys.executable, os.path.join(ensemble.scripts, "collect_votes.py"), ensemble.config, inputs, "-o", os.path.join(ensemble.folder, "collected.csv")]
     few = subprocess.run(script, capture_output=True, text=True, check=False)
     expect(few.returncode == 1 and "the guarantee needs" in few.stderr, f"too few samples: {few.stdout}{few.stderr}")
     done = subprocess.run([*script, "--min-samples", "0"], capture_output=True, text=True, check=False)
     expect(done.returncode == 0, f"collect_votes.py: {done.stdout}{done.stderr}")
-    rows = [pattern for pattern, count in sorted(table.items()) for _ in range(count)][:number]
-    planned = collections.Counter(rows)
+    rows = [pattern for pattern, count in sorted(table.items()) for _ in range(count)]
+    planned = collections.Counter(rows[sample] for sample in samples)
     found = collections.Counter()
     with open(os.path.join(ensemble.folder, "collected.csv"), encoding="utf-8") as file:
         expect(file.readline().strip() == ",".join(["count"] + MEMBERS), "the columns")
