@@ -13,6 +13,8 @@ from check_schema import check
 
 # Schema, path of the wrong value, wrong value.
 WRONG = [
+    ("answer", "members.0.lost_share", "some"),
+    ("ask", "wrong.share", 1.5),
     ("calibrate", "command", "estimate"),
     ("choose", "status", "cheap"),
     ("cluster_view", "nodes.0.state", "asleep"),
@@ -21,6 +23,7 @@ WRONG = [
     ("diagnostics", "diagnostics", []),
     ("diff", "status", "infeasible"),
     ("emit", "command", "compile"),
+    ("ensemble", "rule", "plurality"),
     ("estimate", "microbatch", 0),
     ("explain", "command", "diff"),
     ("guard", "expected.devices_per_server", 0),

@@ -3,8 +3,8 @@
 #include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/PlacementFile.h"
-#include "lib/driver/tasks/EmitEnsemble.h"
 #include "lib/driver/traces/EmitChakra.h"
+#include "lib/driver/voting/EmitEnsemble.h"
 #include "lib/launch/Launch.h"
 #include "lib/support/CommandHost.h"
 #include "lib/support/documents/Fields.h"
@@ -112,14 +112,18 @@ const CommandEntry kEntry("emit", "Write a launch script or manifest for a plan"
           "ensemble: what trains, measures and starts the members of a vote")
       .required()
       .oneOf(backends);
-  command.option("plan", options->path, "A folder that `accord compile` wrote, or its plan.json; ensemble: one of `accord vote`, or its "
-                 "vote.json")
+  command
+      .option("plan", options->path,
+              "A folder that `accord compile` wrote, or its plan.json; ensemble: one of `accord vote`, or its "
+              "vote.json")
       .required();
   command.option("-o,--output", options->output,
                  "File to write (default: standard output); chakra and ensemble: a folder");
   command.option("--classes", options->ensemble.classes, "Ensemble: how many labels there are").positive();
   command.option("--timeout-ms", options->ensemble.timeout, "Ensemble: from a request to its answer").showDefault();
-  command.option("--hosts", options->ensemble.hosts, "Ensemble: of the used devices, in their order (default: this machine)")
+  command
+      .option("--hosts", options->ensemble.hosts,
+              "Ensemble: of the used devices, in their order (default: this machine)")
       .commaSeparated()
       .oneWord();
   command.option("--port", options->ensemble.port, "Ensemble: of the first member of each host; others follow")

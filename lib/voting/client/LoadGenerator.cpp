@@ -15,13 +15,15 @@ constexpr double kAbandoned = 3600; ///< seconds: nobody waits longer for an ans
 
 class Generator {
 public:
-  Generator(const LoadOptions &options, const std::function<AskedInput(int64_t)> &inputOf, const std::atomic<bool> &stop)
+  Generator(const LoadOptions &options, const std::function<AskedInput(int64_t)> &inputOf,
+            const std::atomic<bool> &stop)
       : options_(options), inputOf_(inputOf), stop_(stop), random_(options.seed) {}
 
   Result<AskReport> run() {
     // A request that is sent twice would be counted twice by the server.
-    ACCORD_TRY(pool, ConnectionPool::open(io_, options_.url,
-                                          {.connections = options_.connections, .abandon = kAbandoned, .retries = false}));
+    ACCORD_TRY(pool,
+               ConnectionPool::open(io_, options_.url,
+                                    {.connections = options_.connections, .abandon = kAbandoned, .retries = false}));
     pool_ = std::move(pool);
     begin_ = last_ = Clock::now();
     due_ = begin_;
@@ -175,11 +177,13 @@ void evaluate(AskReport &report, const VotingConfig &config) {
   if (!config.planned)
     return;
   if (report.known > 0 && report.wrong.low > config.planned->wrong)
-    report.contradictions.push_back(fmt::format("at most {:.4g} % of answers are planned to be wrong, at least {:.4g} % are",
-                                                100 * config.planned->wrong, 100 * report.wrong.low));
+    report.contradictions.push_back(
+        fmt::format("at most {:.4g} % of answers are planned to be wrong, at least {:.4g} % are",
+                    100 * config.planned->wrong, 100 * report.wrong.low));
   if (answers > 0 && (report.none.low > config.planned->none || report.none.high < config.planned->none))
     report.contradictions.push_back(fmt::format("{:.4g} % are planned to have no answer, {:.4g} to {:.4g} % have none",
-                                                100 * config.planned->none, 100 * report.none.low, 100 * report.none.high));
+                                                100 * config.planned->none, 100 * report.none.low,
+                                                100 * report.none.high));
 }
 
 } // namespace accord::voting

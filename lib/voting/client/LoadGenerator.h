@@ -22,9 +22,9 @@ struct LoadOptions {
   uint64_t seed = 1;       ///< of these times
 };
 
-/// Sends `requests` requests with ids from 0 on; `inputOf` makes the input of an id. Ends after the last answer, or when
-/// `stop` is set: then those that were not answered are left out. Counts and latencies; the limits of shares and what is
-/// planned are for `evaluate`. Error A0801: the server has no address.
+/// Sends `requests` requests with ids from 0 on; `inputOf` makes the input of an id. Ends after the last answer, or
+/// when `stop` is set: then those that were not answered are left out. Counts and latencies; the limits of shares and
+/// what is planned are for `evaluate`. Error A0801: the server has no address.
 Result<AskReport> generateLoad(const LoadOptions &options, const std::function<AskedInput(int64_t id)> &inputOf,
                                const std::atomic<bool> &stop);
 

@@ -1,7 +1,7 @@
 #include "lib/voting/emit/EnsembleScripts.h"
 #include "lib/ensembles/solve/MoreData.h"
 #include "lib/support/documents/JsonText.h"
-#include "lib/voting/output/VotingJson.h"
+#include "lib/voting/documents/VotingJson.h"
 #include <bit>
 #include <fmt/format.h>
 #include <map>
@@ -43,14 +43,14 @@ int64_t quorumOf(const EnsemblePlan &plan) {
 const std::string kHead = "#!/bin/sh\n# Written by `accord emit ensemble`.\n";
 
 std::string trainText(const EnsemblePlan &plan, const RunningEnsemble &running) {
-  std::string text = kHead +
-                     "# Hands the training of each member to the scheduler of a cluster (accord serve).\n"
-                     "# TRAIN: your program with its arguments. It finds in its environment which member it trains:\n"
-                     "#   MEMBER (its name), MEMBER_MODEL (the model, as the ensemble says it), SEED (another one for each).\n"
-                     "# SAMPLES: on how many samples each is trained.\n"
-                     "set -eu\n"
-                     ": \"${TRAIN:?your training program, as in TRAIN='python3 train.py'}\" \"${SAMPLES:?samples of a "
-                     "training}\"\n";
+  std::string text =
+      kHead + "# Hands the training of each member to the scheduler of a cluster (accord serve).\n"
+              "# TRAIN: your program with its arguments. It finds in its environment which member it trains:\n"
+              "#   MEMBER (its name), MEMBER_MODEL (the model, as the ensemble says it), SEED (another one for each).\n"
+              "# SAMPLES: on how many samples each is trained.\n"
+              "set -eu\n"
+              ": \"${TRAIN:?your training program, as in TRAIN='python3 train.py'}\" \"${SAMPLES:?samples of a "
+              "training}\"\n";
   uint64_t seed = 0;
   for (const ScriptDevice &device : running.devices)
     for (size_t i : device.members) {
@@ -58,14 +58,16 @@ std::string trainText(const EnsemblePlan &plan, const RunningEnsemble &running) 
       const MemberProblem::Kind &kind = plan.problem.kinds[member.kind];
       const MemberCost &cost = kind.alternatives[member.device][member.alternative];
       const std::string &name = running.config.members[i].name;
-      const std::string call = member.kind < plan.request.kinds.size() ? plan.request.kinds[member.kind].call : kind.name;
+      const std::string call =
+          member.kind < plan.request.kinds.size() ? plan.request.kinds[member.kind].call : kind.name;
       text += fmt::format("\n# {} on {}: {}, a step of {}\n", oneLine(name), oneLine(device.name), oneLine(cost.text),
                           formatSi(static_cast<double>(cost.time) * 1e-12, "s"));
-      text += fmt::format("# shellcheck disable=SC2086 # TRAIN is several words\n"
-                          "accord run --name {} --samples \"$SAMPLES\" --elastic rigid --device-types {} --min-devices {} \\\n"
-                          "  --max-devices {} --env {} --env {} --env SEED={} -- $TRAIN\n",
-                          quoted(plan.name + "-" + name), quoted(plan.problem.devices[member.device].name), cost.devices,
-                          cost.devices, quoted("MEMBER=" + name), quoted("MEMBER_MODEL=" + call), ++seed);
+      text += fmt::format(
+          "# shellcheck disable=SC2086 # TRAIN is several words\n"
+          "accord run --name {} --samples \"$SAMPLES\" --elastic rigid --device-types {} --min-devices {} \\\n"
+          "  --max-devices {} --env {} --env {} --env SEED={} -- $TRAIN\n",
+          quoted(plan.name + "-" + name), quoted(plan.problem.devices[member.device].name), cost.devices, cost.devices,
+          quoted("MEMBER=" + name), quoted("MEMBER_MODEL=" + call), ++seed);
     }
   return text;
 }

@@ -24,10 +24,10 @@ struct RunningEnsemble {
   std::vector<ScriptDevice> devices;
 };
 
-/// Members by kind, then device, as the plan places them: "wide", "wide.2", so that their votes are columns of a table
-/// that `accord vote` reads. The quorum is that of `answer`; without one it is all votes that the guarantee needs: those
-/// left by the worst loss of devices that it covers, or all. Error A0956: the plan has chosen nothing; A0801: another
-/// number of hosts than devices.
+/// Members in the order of the plan: "wide", "thin", "wide.2", so that their votes are columns of a table
+/// that `accord vote` reads. The quorum is that of `answer`; without one it is all votes that the guarantee needs:
+/// those left by the worst loss of devices that it covers, or all. Error A0956: the plan has chosen nothing; A0801:
+/// another number of hosts than devices.
 Result<RunningEnsemble> runningEnsemble(const EnsemblePlan &plan, const EnsembleScriptOptions &options);
 
 /// So many samples a table of the chosen members needs to certify what is required (without a requirement: the error

@@ -71,8 +71,9 @@ void ConnectionPool::post(const std::string &target, std::shared_ptr<const std::
     link = std::make_shared<Link>(io_);
   }
   link->target = target;
-  link->head = fmt::format("POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
-                           target, host_, body->size());
+  link->head =
+      fmt::format("POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+                  target, host_, body->size());
   link->body = std::move(body);
   link->done = std::move(done);
   link->began = Clock::now();

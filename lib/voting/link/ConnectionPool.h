@@ -20,7 +20,8 @@ struct PoolLimits {
   double abandon = 10;                   ///< seconds for an answer; then the connection is closed
   size_t bytes = size_t(1) << 20;        ///< of the body of an answer
   double backOff = 0.02, maxBackOff = 1; ///< seconds without an attempt after one that failed, doubled each time
-  /// Whether a request goes out again where a kept connection turns out to have ended: of requests that may arrive twice.
+  /// Whether a request goes out again where a kept connection turns out to have ended: of requests that may arrive
+  /// twice.
   bool retries = true;
 };
 

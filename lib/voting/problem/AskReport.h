@@ -14,12 +14,12 @@ struct MeasuredShare {
 struct AskReport {
   std::string name; ///< of the ensemble
   int64_t requests = 0;
-  int64_t answered = 0; ///< with a label
-  int64_t failed = 0;   ///< neither a label nor "no quorum": the server was not there, or answered something else
-  int64_t known = 0;    ///< of those with a label: the true one is known
-  MeasuredShare wrong;  ///< there is an answer and it is wrong
-  MeasuredShare none;   ///< there is no quorum
-  double seconds = 0;   ///< from the first request to the last answer
+  int64_t answered = 0;     ///< with a label
+  int64_t failed = 0;       ///< neither a label nor "no quorum": the server was not there, or answered something else
+  int64_t known = 0;        ///< of those with a label: the true one is known
+  MeasuredShare wrong;      ///< there is an answer and it is wrong
+  MeasuredShare none;       ///< there is no quorum
+  double seconds = 0;       ///< from the first request to the last answer
   LatencyQuantiles latency; ///< of a client: from when a request was due to its answer
   double maxLatency = 0;    ///< milliseconds
   std::optional<PlannedAnswer> planned = std::nullopt;

@@ -44,13 +44,14 @@ private:
         continue;
       }
       if (name.empty() || std::ranges::count(rows.members, name) > 0)
-        return wrongAt(head[i], name.empty() ? "a column without a name"
-                                             : fmt::format("column '{}' is there already", name));
+        return wrongAt(head[i],
+                       name.empty() ? "a column without a name" : fmt::format("column '{}' is there already", name));
       rows.members.push_back(name);
       columns.push_back(i);
     }
     if (columns.empty() || columns.size() > kMaxColumns)
-      return wrongAt(head.front(), fmt::format("{} columns of members, allowed are 1 to {}", columns.size(), kMaxColumns));
+      return wrongAt(head.front(),
+                     fmt::format("{} columns of members, allowed are 1 to {}", columns.size(), kMaxColumns));
     return std::nullopt;
   }
 

@@ -24,13 +24,13 @@ struct MemberTally {
 };
 
 struct VotingStatistics {
-  int64_t requests = 0;   ///< that could be understood
-  int64_t answered = 0;   ///< with a label
-  int64_t none = 0;       ///< without a quorum
-  int64_t overloaded = 0; ///< refused because too many were open
-  int64_t open = 0;       ///< not answered yet
-  int64_t known = 0;      ///< of those with a label: the true one was stated
-  int64_t wrong = 0;      ///< of these
+  int64_t requests = 0;     ///< that could be understood
+  int64_t answered = 0;     ///< with a label
+  int64_t none = 0;         ///< without a quorum
+  int64_t overloaded = 0;   ///< refused because too many were open
+  int64_t open = 0;         ///< not answered yet
+  int64_t known = 0;        ///< of those with a label: the true one was stated
+  int64_t wrong = 0;        ///< of these
   LatencyQuantiles latency; ///< from the request to its answer, of those with a label and without a quorum
   std::vector<MemberTally> members;
 };

@@ -31,8 +31,8 @@ VotingBody readVotingBody(const std::string &text, std::initializer_list<llvm::S
   auto value = readJsonText(text);
   json::Object *object = value ? value->getAsObject() : nullptr;
   if (!object) {
-    body.refusal =
-        errorReply(400, value ? "expected an object" : fmt::format("byte {}: {}", value.error().at, value.error().message));
+    body.refusal = errorReply(400, value ? "expected an object"
+                                         : fmt::format("byte {}: {}", value.error().at, value.error().message));
     return body;
   }
   for (llvm::StringRef key : keys)
@@ -66,7 +66,8 @@ Result<std::unique_ptr<MemberServer>> MemberServer::start(const MemberServerOpti
   auto http = service::HttpServer::start(
       votingHttpOptions(options.address, options.port),
       {.answer = [raw = made.get()](const HttpRequest &request) { return raw->answer(request); },
-       .refuse = [](const HttpRequest &, const service::HttpRefusal &why) { return errorReply(why.status, why.message); }});
+       .refuse = [](const HttpRequest &,
+                    const service::HttpRefusal &why) { return errorReply(why.status, why.message); }});
   if (!http)
     return http.takeError();
   made->http_ = std::move(*http);
@@ -79,9 +80,9 @@ HttpReply MemberServer::answer(const HttpRequest &request) {
   if (request.path == "/vote")
     return request.method == "POST" ? vote(request) : errorReply(405, "a vote is asked for by POST");
   if (request.path == "/health")
-    return jsonReply(200, jsonLine(json::Object{{"member", jsonString(name_)},
-                                                {"asked", asked_.load()},
-                                                {"answered", answered_.load()}}));
+    return jsonReply(200,
+                     jsonLine(json::Object{
+                         {"member", jsonString(name_)}, {"asked", asked_.load()}, {"answered", answered_.load()}}));
   return errorReply(404, "there are POST /vote and GET /health");
 }
 

@@ -2,8 +2,8 @@
 #include "lib/support/ThreadRole.h"
 #include "lib/support/documents/JsonParse.h"
 #include "lib/support/documents/JsonText.h"
+#include "lib/voting/documents/VotingJson.h"
 #include "lib/voting/link/ConnectionPool.h"
-#include "lib/voting/output/VotingJson.h"
 #include "lib/voting/problem/LatencyHistogram.h"
 #include "lib/voting/problem/VoteCount.h"
 #include "lib/voting/server/MemberServer.h"
@@ -115,7 +115,8 @@ Result<void> Server::run() {
     setrlimit(RLIMIT_NOFILE, &files);
   }
   // A vote that is late says nothing, but its connection can be used again: it is waited for some time longer.
-  const PoolLimits limits{.connections = options_.connectionsPerMember, .abandon = std::max(2.0, config_.timeout / 100)};
+  const PoolLimits limits{.connections = options_.connectionsPerMember,
+                          .abandon = std::max(2.0, config_.timeout / 100)};
   for (const VotingMember &member : config_.members) {
     const auto url = service::httpUrlOf(member.url);
     if (!url || url->isEncrypted || !url->path.empty())
@@ -127,7 +128,8 @@ Result<void> Server::run() {
   auto http = service::HttpServer::start(
       votingHttpOptions(options_.address, options_.port),
       {.answer = [this](const HttpRequest &request) { return take(request); },
-       .refuse = [](const HttpRequest &, const service::HttpRefusal &why) { return errorReply(why.status, why.message); }});
+       .refuse = [](const HttpRequest &,
+                    const service::HttpRefusal &why) { return errorReply(why.status, why.message); }});
   if (!http)
     return http.takeError();
   http_ = std::move(*http);
@@ -228,9 +230,7 @@ void Server::onReply(const QuestionPtr &question, size_t member, const CallReply
   if (reply.outcome == CallReply::Outcome::Answered && reply.status == 200)
     vote = readVote(reply.body, question->id, config_);
   const bool hasForm = reply.outcome == CallReply::Outcome::Answered && reply.status < 500;
-  question->states[member] = vote      ? VoteState::Counted
-                             : hasForm ? VoteState::WrongForm
-                                       : VoteState::Refused;
+  question->states[member] = vote ? VoteState::Counted : hasForm ? VoteState::WrongForm : VoteState::Refused;
   if (vote)
     question->count.add(member, std::move(*vote));
   else
@@ -280,7 +280,8 @@ void Server::finish(const QuestionPtr &question) {
   const auto taken = Clock::now() - question->began;
   std::string text;
   if (hasLabel) {
-    text = fmt::format("{{\"id\":{},\"label\":{},\"weight\":{},\"voted\":[{}]", question->id, label, count.weight(), list);
+    text =
+        fmt::format("{{\"id\":{},\"label\":{},\"weight\":{},\"voted\":[{}]", question->id, label, count.weight(), list);
     if (config_.rule == VoteRule::Soft)
       text += fmt::format(",\"probabilities\":[{}]", fmt::join(count.shares(), ","));
   } else {

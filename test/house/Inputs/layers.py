@@ -5,7 +5,7 @@ from collections import namedtuple
 
 INCLUDE = re.compile(r'\s*#?\s*include\s+(["<])([^">]+)[">]')
 # What anybody may include: the standard library and POSIX, fmt, LLVM's support library.
-FREE = re.compile(r"[a-z_]+$|(fcntl|ifaddrs|netdb|poll|unistd|sched|pthread|dlfcn)\.h$|(sys|netinet|net|arpa|llvm|llvm-c|fmt)/")
+FREE = re.compile(r"[a-z_]+$|(fcntl|ifaddrs|netdb|poll|unistd|sched|spawn|pthread|dlfcn)\.h$|(sys|netinet|net|arpa|llvm|llvm-c|fmt)/")
 LIBRARIES = {
     "mlir": r"mlir/",
     "z3": r"z3",

@@ -1,7 +1,7 @@
 // Tables of votes line by line, times of a stub, quantiles.
+#include "lib/voting/problem/VoteRows.h"
 #include "lib/voting/problem/LatencyHistogram.h"
 #include "lib/voting/problem/ServiceTime.h"
-#include "lib/voting/problem/VoteRows.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <vector>

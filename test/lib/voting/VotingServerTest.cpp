@@ -1,9 +1,9 @@
 // A voting server and its members in one process: what is answered, counted, and answered without a quorum.
+#include "lib/voting/server/VotingServer.h"
 #include "lib/service/call/HttpCall.h"
 #include "lib/support/documents/JsonParse.h"
 #include "lib/voting/client/LoadGenerator.h"
 #include "lib/voting/server/MemberServer.h"
-#include "lib/voting/server/VotingServer.h"
 #include <gtest/gtest.h>
 
 using namespace accord;
@@ -11,7 +11,8 @@ using namespace accord::voting;
 
 namespace {
 
-const char *const kTable = "count,a,b,c\n6,right,right,right\n2,wrong,right,right\n1,wrong,wrong,right\n1,wrong,wrong,wrong\n";
+const char *const kTable =
+    "count,a,b,c\n6,right,right,right\n2,wrong,right,right\n1,wrong,wrong,right\n1,wrong,wrong,wrong\n";
 
 /// Three members on a table, and a server.
 class Ensemble {
@@ -127,8 +128,9 @@ TEST(VotingServer, RefusesWhatIsNoRequest) {
   for (size_t i = 0; i < 3; ++i)
     ensemble.member(i);
   ensemble.start();
-  for (const char *body : {"", "[]", "{}", R"({"id": 1})", R"({"id": "1", "input": 1})", R"({"id": 1, "input": 1, "more": 1})",
-                           R"({"id": 1, "input": 1, "truth": 4})", R"({"id": 1, "input": 1, "truth": -1})"})
+  for (const char *body :
+       {"", "[]", "{}", R"({"id": 1})", R"({"id": "1", "input": 1})", R"({"id": 1, "input": 1, "more": 1})",
+        R"({"id": 1, "input": 1, "truth": 4})", R"({"id": 1, "input": 1, "truth": -1})"})
     EXPECT_EQ(ensemble.post(body).status, 400) << body;
   EXPECT_EQ(ensemble.post(R"({"id": 1, "input": "no sample"})").status, 503); // the members refuse it
   EXPECT_EQ(ensemble.ask(10).answered, 10);
@@ -136,7 +138,8 @@ TEST(VotingServer, RefusesWhatIsNoRequest) {
 
 TEST(ProcessEngine, AsksAProgram) {
   // A shell that says label 1 of every input, and dies of the fifth.
-  const std::string program = R"(n=0; while read -r line; do n=$((n + 1)); [ $n = 5 ] && exit; echo "{\"id\": $n, \"label\": 1}"; done)";
+  const std::string program =
+      R"(n=0; while read -r line; do n=$((n + 1)); [ $n = 5 ] && exit; echo "{\"id\": $n, \"label\": 1}"; done)";
   auto engine = makeProcessEngine({"sh", "-c", program});
   ASSERT_TRUE(engine);
   std::mutex mutex;

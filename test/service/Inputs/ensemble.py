@@ -1,7 +1,7 @@
 """An ensemble of five members as real processes, beside what follows from its table of votes and its service times.
 
 usage: ensemble.py ACCORD FOLDER STEP... [--requests N] [--slack MS]
-Steps: calm, killed, stopped, slow, lost, collected. Prints a line for each, and ends with 1 at what disagrees.
+Steps: calm, killed, stopped, slow, lost, collected, overhead. Prints a line for each, and ends with 1 at what disagrees.
 """
 import argparse
 import collections
@@ -288,7 +288,7 @@ def killed(ensemble, table, options):
     report = json.loads(asking.communicate()[0])
     expect(report["failed"] == 0 and report["requests"] == options.requests and report["none"]["number"] == 0, f"killed: {report}")
     seen = ensemble.statistics()
-    refused = sum(tally({"members": [dict.fromkeys(one, 0) | {"name": one["name"]} for one in seen["members"]]}, seen, name, "refused") for name in ("m.2", "m.5"))
+    refused = sum(tally({"members": [dict.fromkeys(one, 0) | {"name": one["name"]} for one in seen["members"]]}, seen, name, "unavailable") for name in ("m.2", "m.5"))
     expect(refused > 0, "nobody saw that members are gone")
     ensemble.end("m")
     below = ensemble.ask(200)
@@ -400,7 +400,22 @@ def collected(ensemble, table, options):
     print(f"collected: {number} samples as the members have them, and accord vote reads them")
 
 
-STEPS = {step.__name__: step for step in (calm, killed, stopped, slow, lost, collected)}
+def overhead(ensemble, table, options):
+    """Members that take no time: what is left is the voting server, the members' servers and the transport."""
+    ensemble.plan(0, 0)
+    for name in MEMBERS:
+        ensemble.member(name, constant=0, median=0)
+    ensemble.serve()
+    text = []
+    for connections in (1, 8, 64):
+        report = ensemble.ask(options.requests, connections=connections)
+        text.append(
+            f"{connections} at once: {report['requests_per_s']:.0f}/s, p50 {report['latency_ms']['p50']:.3f} ms, p99 {report['latency_ms']['p99']:.3f} ms, p99.9 {report['latency_ms']['p99_9']:.3f} ms"
+        )
+    print("overhead: " + "; ".join(text))
+
+
+STEPS = {step.__name__: step for step in (calm, killed, stopped, slow, lost, collected, overhead)}
 
 
 def main():

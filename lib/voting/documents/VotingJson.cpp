@@ -1,4 +1,4 @@
-#include "lib/voting/output/VotingJson.h"
+#include "lib/voting/documents/VotingJson.h"
 #include "lib/support/documents/JsonParse.h"
 #include "lib/support/documents/SummaryLines.h"
 #include <set>
@@ -82,7 +82,7 @@ void describe(JsonFields &f, MemberTally &tally) {
       .about("not there at the time-out")
       .field("late", tally.late)
       .about("nobody took the request, or the connection ended without an answer")
-      .field("refused", tally.refused)
+      .field("unavailable", tally.refused)
       .about("no vote of these classes")
       .field("wrong_form", tally.wrongForm)
       .about("the decision was certain before it came")
@@ -163,13 +163,14 @@ static std::string shareText(const MeasuredShare &share) {
 
 std::string askSummary(const AskReport &report, const TextStyle &style) {
   SummaryLines lines(style);
-  lines.text = fmt::format("{}: {} requests in {:.4g} s, {:.0f} a second\n", report.name, report.requests, report.seconds,
-                           report.rate());
+  lines.text = fmt::format("{}: {} requests in {:.4g} s, {:.0f} a second\n", report.name, report.requests,
+                           report.seconds, report.rate());
   lines.add("answered", fmt::format("{}{}", report.answered,
                                     report.failed ? fmt::format(", {} failed", report.failed) : ", each once"));
   if (report.known > 0)
-    lines.add("wrong", shareText(report.wrong) +
-                           (report.planned ? fmt::format(", planned at most {:.4g} %", 100 * report.planned->wrong) : ""));
+    lines.add("wrong",
+              shareText(report.wrong) +
+                  (report.planned ? fmt::format(", planned at most {:.4g} %", 100 * report.planned->wrong) : ""));
   lines.add("no answer", shareText(report.none) +
                              (report.planned ? fmt::format(", planned {:.4g} %", 100 * report.planned->none) : ""));
   lines.add("latency", fmt::format("p50 {:.3f} ms, p90 {:.3f} ms, p99 {:.3f} ms, p99.9 {:.3f} ms, max {:.3f} ms",

@@ -1,4 +1,4 @@
-#include "lib/driver/tasks/EmitEnsemble.h"
+#include "lib/driver/voting/EmitEnsemble.h"
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/ensembles/output/Ensemble.h"
@@ -11,6 +11,21 @@
 #include <fmt/format.h>
 
 namespace accord {
+namespace {
+
+/// What to do with the files, in their order.
+std::string nextSteps(const EmitEnsembleOptions &options, std::optional<int64_t> samples) {
+  const std::string folder = llvm::StringRef(options.output).rtrim('/').str();
+  const std::string held = samples ? fmt::format("{} held-out samples or more", *samples)
+                                   : "no number of samples certifies what is required, so any number";
+  return fmt::format("train the members:    TRAIN='python3 train.py' SAMPLES=… {0}/train.sh\n"
+                     "start them:           {0}/start/*.sh, on each device its own\n"
+                     "collect their votes:  {0}/collect_votes.py {0}/ensemble.json inputs.jsonl -o votes.csv ({1})\n"
+                     "answer:               {0}/answer.sh\n",
+                     folder, held);
+}
+
+} // namespace
 
 int emitEnsemble(const EmitEnsembleOptions &options) {
   auto fail = [&](Code code, const std::string &message) { return refuse(code, message, options.json, "emit"); };
@@ -24,7 +39,8 @@ int emitEnsemble(const EmitEnsembleOptions &options) {
     return fail(Code::BadCommandLine,
                 fmt::format("--timeout-ms: expected 0.1 to 3.6e6, found {}", options.scripts.timeout));
   for (const std::string &host : options.scripts.hosts)
-    if (const auto url = service::httpUrlOf(fmt::format("http://{}:1", host)); !url || url->port != "1" || !url->path.empty())
+    if (const auto url = service::httpUrlOf(fmt::format("http://{}:1", host));
+        !url || url->port != "1" || !url->path.empty())
       return fail(Code::BadCommandLine, fmt::format("--hosts: expected a name or an address, found '{}'", host));
   const std::string file = resultFile(options.answer, kVoteFile);
   auto text = readText(file, false, "emit");
@@ -42,12 +58,10 @@ int emitEnsemble(const EmitEnsembleOptions &options) {
     return finish(diags, kWrongInput, false, "emit");
   for (const AnswerFile &one : *files)
     if (one.name.ends_with(".sh") || one.name.ends_with(".py"))
-      (void)llvm::sys::fs::setPermissions(options.output + "/" + one.name,
-                                          llvm::sys::fs::all_read | llvm::sys::fs::all_exe | llvm::sys::fs::owner_write);
-  const auto samples = voting::samplesOfTable(*plan);
-  standardOutput() << fmt::format(
-      "{} files in {}: train.sh, start/*.sh on the devices, collect_votes.py{}, answer.sh\n", files->size(), options.output,
-      samples ? fmt::format(" ({} held-out samples)", *samples) : " (no number of samples certifies what is required)");
+      (void)llvm::sys::fs::setPermissions(options.output + "/" + one.name, llvm::sys::fs::all_read |
+                                                                               llvm::sys::fs::all_exe |
+                                                                               llvm::sys::fs::owner_write);
+  standardOutput() << nextSteps(options, voting::samplesOfTable(*plan));
   return kDone;
 }
 

@@ -1,4 +1,4 @@
-#include "lib/driver/tasks/Voting.h"
+#include "lib/driver/voting/Voting.h"
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
@@ -6,7 +6,7 @@
 #include "lib/support/documents/JsonParse.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/voting/client/LoadGenerator.h"
-#include "lib/voting/output/VotingJson.h"
+#include "lib/voting/documents/VotingJson.h"
 #include "lib/voting/server/MemberServer.h"
 #include "lib/voting/server/VotingServer.h"
 #include "llvm/Support/FileSystem.h"
@@ -123,7 +123,8 @@ int serveMember(const MemberCommandOptions &options) {
                                       {"--service-median-ms", options.median},
                                       {"--service-sigma", options.sigma}})
     if (!(value >= 0 && value <= 3.6e6))
-      return refuse(Code::BadCommandLine, fmt::format("{}: expected 0 to 3.6e6, found {}", option, value), false, kCommand);
+      return refuse(Code::BadCommandLine, fmt::format("{}: expected 0 to 3.6e6, found {}", option, value), false,
+                    kCommand);
   for (const auto &[option, value] : {std::pair("--lost", options.lost), {"--changed", options.changed}})
     if (!(value >= 0 && value <= 1))
       return refuse(Code::BadCommandLine, fmt::format("{}: expected a share of 0 to 1, found {}", option, value), false,
@@ -134,10 +135,11 @@ int serveMember(const MemberCommandOptions &options) {
     return refuse(Code::BadCommandLine, fmt::format("expected ADDRESS:PORT to listen at, found '{}'", place), false,
                   kCommand);
   if (options.votes.empty() == options.engine.empty())
-    return refuse(Code::BadCommandLine,
-                  "what votes? Either --votes FILE.csv, a table from which a stub answers, or a program behind --, which "
-                  "reads inputs and writes votes, a line each",
-                  false, kCommand);
+    return refuse(
+        Code::BadCommandLine,
+        "what votes? Either --votes FILE.csv, a table from which a stub answers, or a program behind --, which "
+        "reads inputs and writes votes, a line each",
+        false, kCommand);
   EndSignals signals; // before any thread begins
   std::unique_ptr<VoteEngine> engine;
   if (!options.votes.empty()) {
@@ -184,8 +186,8 @@ int serveAnswers(const AnswerCommandOptions &options) {
     return kWrongInput;
   const auto listen = readListenAddress(options.listen);
   if (!listen)
-    return refuse(Code::BadCommandLine, fmt::format("--listen: expected ADDRESS:PORT, found '{}'", options.listen), false,
-                  kCommand);
+    return refuse(Code::BadCommandLine, fmt::format("--listen: expected ADDRESS:PORT, found '{}'", options.listen),
+                  false, kCommand);
   if (options.checks) {
     standardOutput() << fmt::format("ensemble '{}': {} members, a quorum of {} of {}, {} ms\n", config->name,
                                     config->members.size(), config->quorum, config->totalWeight(), config->timeout);
@@ -193,10 +195,11 @@ int serveAnswers(const AnswerCommandOptions &options) {
   }
   const std::string name = config->name;
   EndSignals signals; // before any thread begins
-  auto server = VotingServer::start(std::move(*config), {.address = listen->address,
-                                                         .port = listen->port,
-                                                         .open = static_cast<size_t>(options.open),
-                                                         .connectionsPerMember = static_cast<size_t>(options.connections)});
+  auto server =
+      VotingServer::start(std::move(*config), {.address = listen->address,
+                                               .port = listen->port,
+                                               .open = static_cast<size_t>(options.open),
+                                               .connectionsPerMember = static_cast<size_t>(options.connections)});
   if (!server)
     return fail({server.error()}, kCommand);
   standardOutput() << fmt::format("ensemble '{}' answers at {}\n", name, urlText(*listen, (*server)->port()));

@@ -7,11 +7,11 @@
 namespace accord {
 
 struct MemberCommandOptions {
-  std::string name;     ///< of the member
-  std::string ensemble; ///< ensemble.json
-  std::string listen;   ///< ADDRESS:PORT; empty: as its URL says
-  std::string votes;    ///< of a stub: a table
-  std::vector<std::string> engine; ///< a program and its arguments; empty: a stub
+  std::string name;                           ///< of the member
+  std::string ensemble;                       ///< ensemble.json
+  std::string listen;                         ///< ADDRESS:PORT; empty: as its URL says
+  std::string votes;                          ///< of a stub: a table
+  std::vector<std::string> engine;            ///< a program and its arguments; empty: a stub
   double constant = 0, median = 0, sigma = 0; ///< milliseconds of a stub
   int64_t parallel = 1, seed = 1;
   double lost = 0, changed = 0;
