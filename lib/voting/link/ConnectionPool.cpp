@@ -26,6 +26,7 @@ struct ConnectionPool::Link {
   Clock::time_point began;
   bool wasUsed = false; ///< an answer came over it before
   bool isRetry = false;
+  bool isConnecting = false;
   bool isGone = false; ///< nobody is told any more
 };
 
@@ -65,7 +66,7 @@ void ConnectionPool::post(const std::string &target, std::shared_ptr<const std::
     idle_.pop_back();
   } else if (busy_.size() >= limits_.connections) {
     return done({.outcome = Outcome::Busy});
-  } else if (Clock::now() < retryAt_) {
+  } else if (backOff_ > 0) {
     return done({.outcome = Outcome::Refused});
   } else {
     link = std::make_shared<Link>(io_);
@@ -84,19 +85,39 @@ void ConnectionPool::post(const std::string &target, std::shared_ptr<const std::
     connect(link);
 }
 
+void ConnectionPool::onUnreached() {
+  backOff_ = backOff_ == 0 ? limits_.backOff : std::min(2 * backOff_, limits_.maxBackOff);
+  retryAt_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(backOff_));
+}
+
+/// Connects without a request, so that none has to find out whether the server is back.
+void ConnectionPool::probe() {
+  auto link = std::make_shared<Link>(io_);
+  link->began = Clock::now();
+  isProbing_ = true;
+  busy_.insert(link);
+  connect(link);
+}
+
 void ConnectionPool::connect(const LinkPtr &link) {
+  link->isConnecting = true;
   asio::async_connect(link->socket, endpoints_, [this, link](ErrorCode error, const auto &) {
     if (link->isGone)
       return;
+    link->isConnecting = false;
     if (error) {
-      backOff_ = backOff_ == 0 ? limits_.backOff : std::min(2 * backOff_, limits_.maxBackOff);
-      retryAt_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(backOff_));
+      onUnreached();
       return fail(link, Outcome::Refused);
     }
     backOff_ = 0;
     ErrorCode ignored;
     (void)link->socket.set_option(asio::ip::tcp::no_delay(true), ignored);
-    send(link);
+    if (link->done)
+      return send(link);
+    isProbing_ = false;
+    link->wasUsed = true; // it may end before its first request, as any that is kept
+    busy_.erase(link);
+    idle_.push_back(link);
   });
 }
 
@@ -140,11 +161,15 @@ void ConnectionPool::fail(const LinkPtr &link, Outcome outcome) {
   ErrorCode ignored;
   (void)link->socket.close(ignored);
   Done done = std::exchange(link->done, nullptr);
+  if (!done) {
+    isProbing_ = false;
+    return;
+  }
   // A server may close what it keeps at any time. Then all that were kept have probably ended.
   if (link->wasUsed && !link->isRetry && limits_.retries && outcome == Outcome::Broken &&
       Clock::now() - link->began < kTick) {
     idle_.clear();
-    if (Clock::now() < retryAt_)
+    if (backOff_ > 0)
       return done({.outcome = Outcome::Refused});
     auto next = std::make_shared<Link>(io_);
     next->target = std::move(link->target), next->head = std::move(link->head), next->body = std::move(link->body);
@@ -169,8 +194,13 @@ void ConnectionPool::tick() {
     for (const LinkPtr &link : busy_)
       if (link->began < oldest)
         late.push_back(link);
-    for (const LinkPtr &link : late)
-      fail(link, Outcome::Broken);
+    for (const LinkPtr &link : late) {
+      if (link->isConnecting)
+        onUnreached();
+      fail(link, link->isConnecting ? Outcome::Refused : Outcome::Broken);
+    }
+    if (backOff_ > 0 && !isProbing_ && Clock::now() >= retryAt_)
+      probe();
     tick();
   });
 }

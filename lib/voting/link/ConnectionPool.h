@@ -16,10 +16,12 @@ namespace accord::voting {
 namespace asio = boost::asio;
 
 struct PoolLimits {
-  size_t connections = 256;              ///< at once; a request above is answered with `Busy`
-  double abandon = 10;                   ///< seconds for an answer; then the connection is closed
-  size_t bytes = size_t(1) << 20;        ///< of the body of an answer
-  double backOff = 0.02, maxBackOff = 1; ///< seconds without an attempt after one that failed, doubled each time
+  size_t connections = 256;        ///< at once; a request above is answered with `Busy`
+  double abandon = 10;             ///< seconds for an answer; then the connection is closed
+  size_t bytes = size_t(32) << 20; ///< of the body of an answer
+  /// Seconds until the next attempt to connect after one that failed, doubled each time. Until one succeeds, requests
+  /// are refused at once: a host that is gone without a word costs none of them anything.
+  double backOff = 0.1, maxBackOff = 1;
   /// Whether a request goes out again where a kept connection turns out to have ended: of requests that may arrive
   /// twice.
   bool retries = true;
@@ -56,6 +58,8 @@ private:
   using LinkPtr = std::shared_ptr<Link>;
 
   ConnectionPool(asio::io_context &io, std::string host, PoolLimits limits);
+  void onUnreached();
+  void probe();
   void connect(const LinkPtr &link);
   void send(const LinkPtr &link);
   void read(const LinkPtr &link);
@@ -70,7 +74,8 @@ private:
   std::set<LinkPtr> busy_;
   asio::steady_timer timer_;
   Clock::time_point retryAt_;
-  double backOff_ = 0;
+  double backOff_ = 0;     ///< seconds; above 0: the last attempt to connect failed
+  bool isProbing_ = false; ///< an attempt without a request is under way
   bool isTicking_ = false;
 };
 

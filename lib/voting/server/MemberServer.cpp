@@ -18,6 +18,7 @@ service::HttpServerOptions votingHttpOptions(const std::string &address, int por
   options.connections = options.connectionsPerAddress = 8192;
   options.requestsPerConnection = SIZE_MAX;
   options.idleSeconds = 600;
+  options.limits.bodyBytes = size_t(32) << 20; // pictures as numbers
   return options;
 }
 

@@ -261,6 +261,9 @@ def calm(ensemble, table, options):
     seen = ensemble.statistics()
     expect(seen["requests"] == seen["answered"] == options.requests and seen["open"] == 0, f"statistics: {seen}")
     expect(seen["wrong"] == report["wrong"]["number"], "server and client count other errors")
+    for name, document in (("ask", report), ("answer", seen)):
+        with open(os.path.join(ensemble.folder, name + ".json"), "w", encoding="utf-8") as file:
+            json.dump(document, file)
     print(", ".join(text))
 
 
