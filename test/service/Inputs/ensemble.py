@@ -1,7 +1,7 @@
 """An ensemble of five members as real processes, beside what follows from its table of votes and its service times.
 
 usage: ensemble.py ACCORD FOLDER STEP... [--requests N] [--slack MS]
-Steps: calm, killed, stopped, slow, lost, collected, overhead. Prints a line for each, and ends with 1 at what disagrees.
+Steps: calm, killed, stopped, slow, lost, collected, scripts, overhead. Prints a line for each, and ends with 1 at what disagrees.
 """
 import argparse
 import collections
@@ -403,6 +403,48 @@ def collected(ensemble, table, options):
     print(f"collected: {number} samples as the members have them, and accord vote reads them")
 
 
+def scripts(ensemble, table, options):
+    """The emitted scripts start members with an engine of the user, and the server; ended, they leave nobody behind."""
+    ensemble.plan(0, 0)
+    engine = os.path.join(ensemble.folder, "engine.py")
+    with open(engine, "w", encoding="utf-8") as file:
+        file.write("import json, sys\nfor line in sys.stdin:\n  asked = json.loads(line)\n  print(json.dumps({'id': asked['id'], 'label': asked['input'][0] % 10}), flush=True)\n")
+    folder = os.path.join(ensemble.scripts, "start")
+    with open(ensemble.config, encoding="utf-8") as file:
+        urls = [member["url"] for member in json.load(file)["members"]]
+    held = socket.socket()
+    held.bind(("127.0.0.1", 0))
+    place = "127.0.0.1:%d" % held.getsockname()[1]
+    held.close()
+    path = os.path.dirname(os.path.abspath(subprocess.run(["which", ensemble.accord], capture_output=True, text=True, check=True).stdout.strip()))
+    world = os.environ | {"ENGINE": f"{sys.executable} {engine}", "ADDRESS": "127.0.0.1", "LISTEN": place, "PATH": path + os.pathsep + os.environ["PATH"]}
+    for i, name in enumerate(sorted(os.listdir(folder))):
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            text = file.read()
+        # On ports that are free, as in ensemble.json.
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text.replace(f":{8501 + i}", ":" + urls[i].rsplit(":", 1)[1]))
+        ensemble.processes[name] = subprocess.Popen(["sh", os.path.join(folder, name)], env=world, stdout=subprocess.DEVNULL)
+    ensemble.processes["server"] = subprocess.Popen(["sh", os.path.join(ensemble.scripts, "answer.sh")], env=world, stdout=subprocess.DEVNULL)
+    ensemble.url = "http://" + place
+    answer = None
+    for _ in range(300):
+        try:
+            answer = ensemble.http("POST", "/answer", '{"id": 8, "input": [47]}')
+            if answer[0] == 200 and len(answer[1]["voted"]) >= QUORUM:
+                break
+        except OSError:
+            pass
+        time.sleep(0.1)
+    expect(answer and answer[0] == 200 and answer[1]["label"] == 7 and answer[1]["id"] == 8, f"answered {answer}")
+    for name in os.listdir(folder):
+        ensemble.send(name, signal.SIGTERM)
+        ensemble.processes.pop(name).wait(20)
+    status, body = ensemble.http("POST", "/answer", '{"id": 9, "input": [47]}')
+    expect(status == 503 and len(body["missing"]) == 5, f"after the end: {status} {body}")
+    print(f"scripts: {answer[1]['voted']} say {answer[1]['label']}; nobody is left after the end")
+
+
 def overhead(ensemble, table, options):
     """Members that take no time: what is left is the voting server, the members' servers and the transport."""
     ensemble.plan(0, 0)
@@ -418,7 +460,7 @@ def overhead(ensemble, table, options):
     print("overhead: " + "; ".join(text))
 
 
-STEPS = {step.__name__: step for step in (calm, killed, stopped, slow, lost, collected, overhead)}
+STEPS = {step.__name__: step for step in (calm, killed, stopped, slow, lost, collected, scripts, overhead)}
 
 
 def main():
