@@ -20,7 +20,7 @@ import time
 MEMBERS = ["m", "m.2", "m.3", "m.4", "m.5"]
 CLASSES = 10
 QUORUM = 3
-TIMEOUT = 250  # ms
+TIMEOUT = 600  # ms
 # Of a member: milliseconds, constant and lognormal.
 CONSTANT, MEDIAN, SIGMA = 4.0, 6.0, 0.4
 LOST, CHANGED = 0.05, 0.01
@@ -97,6 +97,43 @@ def exact(table, lost, changed):
 def service(t):
     """P(a member's time <= t), t in ms."""
     return 0.0 if t <= CONSTANT else 0.5 * (1 + math.erf(math.log((t - CONSTANT) / MEDIAN) / SIGMA / math.sqrt(2)))
+
+
+def equal_votes(table, lost, changed):
+    """{number of equal votes that arrive, at most: probability}; three of them are needed to be certain before the time-out."""
+    total = sum(table.values())
+    chances = collections.Counter()
+    for wrong in range(6):
+        share = sum(count for pattern, count in table.items() if sum(pattern) == wrong) / total
+        for turned in range(5 - wrong + 1):  # of the right ones
+            turns = math.comb(5 - wrong, turned) * changed**turned * (1 - changed) ** (5 - wrong - turned)
+            bad, good = wrong + turned, 5 - wrong - turned
+            for a in range(bad + 1):
+                for b in range(good + 1):
+                    arrive = math.comb(bad, a) * math.comb(good, b) * (1 - lost) ** (a + b) * lost ** (5 - a - b)
+                    chances[max(a, b)] += share * turns * arrive
+    return chances
+
+
+def answered_with_losses(chances, t):
+    """P(an answer, or that there is none, within t): at the time-out at the latest."""
+    share = service(t)
+    if t >= TIMEOUT:
+        return 1.0
+    return sum(chance * sum(math.comb(equal, k) * share**k * (1 - share) ** (equal - k) for k in range(3, equal + 1)) for equal, chance in chances.items())
+
+
+def check_latency(report, planned, options):
+    """p50, p90 and p99 beside those of a distribution, with the interval of a quantile of so many requests; and the time of transport."""
+    text = []
+    for key, q in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
+        measured = report["latency_ms"][key]
+        # The normal approximation of how many of them are below it.
+        width = 3 * math.sqrt(q * (1 - q) / report["requests"])
+        low, middle, high = (quantile(planned, min(1 - 1e-9, at)) for at in (q - width, q, q + width))
+        text.append(f"{key} {measured:.2f} ms (planned {middle:.2f}, {low:.2f} to {high:.2f})")
+        expect(low <= measured <= high + options.slack, f"{key} is {measured} ms, planned {low} to {high} ms")
+    return ", ".join(text)
 
 
 def answered_by(table, t, members=5):
@@ -250,14 +287,7 @@ def calm(ensemble, table, options):
     expect(wrong <= fraction(ensemble.answer["wrong"]), "the plan's bound is below the table's share")
     text = [f"calm: {report['requests']} requests, {report['requests_per_s']:.0f}/s, wrong {100 * report['wrong']['share']:.3f} %"]
     text.append(f"(table {100 * wrong:.3f} %, certified at most {100 * fraction(ensemble.answer['wrong']):.3f} %)")
-    for key, q in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
-        planned = quantile(lambda t: answered_by(table, t), q)
-        measured = report["latency_ms"][key]
-        # The interval of the quantile, by the normal approximation of how many samples are below it; and the time of transport.
-        width = 3 * math.sqrt(q * (1 - q) / options.requests)
-        low, high = quantile(lambda t: answered_by(table, t), q - width), quantile(lambda t: answered_by(table, t), min(1 - 1e-9, q + width))
-        text.append(f"{key} {measured:.2f} ms (planned {planned:.2f}, {low:.2f} to {high:.2f})")
-        expect(low <= measured <= high + options.slack, f"{key} is {measured} ms, planned {low} to {high} ms")
+    text.append(check_latency(report, lambda t: answered_by(table, t), options))
     seen = ensemble.statistics()
     expect(seen["requests"] == seen["answered"] == options.requests and seen["open"] == 0, f"statistics: {seen}")
     expect(seen["wrong"] == report["wrong"]["number"], "server and client count other errors")
@@ -314,13 +344,18 @@ def stopped(ensemble, table, options):
     ensemble.serve("--max-connections", "3500")
     ensemble.ask(200)
     ensemble.send("m.3", signal.SIGSTOP)
-    report = ensemble.ask(options.requests)
+    first = min(3000, options.requests)
+    report = ensemble.ask(first)
     expect(report["none"]["number"] == 0, f"one stands still: {report}")
     # Four members say 2 against 2: only then the fifth is waited for.
     total = sum(table.values())
     ties = sum(count for pattern, count in table.items() if sum(one for i, one in enumerate(pattern) if i != 2) == 2) / total
     late = tally({"members": [{"name": "m.3", "late": 0}]}, ensemble.statistics(), "m.3", "late")
-    expect(abs(late / options.requests - ties) <= 4 * math.sqrt(ties / options.requests), f"waited for {late} of {options.requests}, planned {ties}")
+    expect(abs(late / first - ties) <= 4 * math.sqrt(ties / first), f"waited for {late} of {first}, planned {ties}")
+    planned = ties * first
+    if options.requests > first:  # it takes no more connections after some thousand requests, and is not waited for any more
+        report = ensemble.ask(options.requests)
+        expect(report["none"]["number"] == 0, f"one stands still: {report}")
     expect(report["max_latency_ms"] <= TIMEOUT + 150 + options.slack, f"an answer took {report['max_latency_ms']} ms")
     for name in ("m", "m.5"):
         ensemble.send(name, signal.SIGSTOP)
@@ -333,7 +368,7 @@ def stopped(ensemble, table, options):
     again = ensemble.ask(500)
     expect(again["answered"] == 500, f"after they go on: {again}")
     print(
-        f"stopped: {report['answered']} answered with one that stands still, p50 {report['latency_ms']['p50']:.2f} ms, {late} waited for it (planned {ties * options.requests:.0f});"
+        f"stopped: {report['answered']} answered with one that stands still, p50 {report['latency_ms']['p50']:.2f} ms, {late} of {first} waited for it (planned {planned:.0f});"
         f" none with three, after {below['latency_ms']['p50']:.1f} ms; all when they go on"
     )
 
@@ -365,9 +400,11 @@ def lost(ensemble, table, options):
     expect(report["none"]["low"] <= none <= report["none"]["high"], f"{none} without an answer is outside of {report['none']}")
     expect(report["wrong"]["low"] <= wrong <= report["wrong"]["high"], f"{wrong} is outside of {report['wrong']}")
     expect(not report["contradictions"], f"contradicts the plan: {report['contradictions']}")
+    chances = equal_votes(table, LOST, CHANGED)
+    latency = check_latency(report, lambda t: answered_with_losses(chances, t), options)
     print(
         f"lost: {report['requests']} requests, {report['requests_per_s']:.0f}/s, wrong {100 * report['wrong']['share']:.3f} % (exact {100 * wrong:.3f} %, certified at most"
-        f" {100 * fraction(ensemble.answer['wrong']):.3f} %), none {100 * report['none']['share']:.4f} % (planned {100 * none:.4f} %)"
+        f" {100 * fraction(ensemble.answer['wrong']):.3f} %), none {100 * report['none']['share']:.4f} % (planned {100 * none:.4f} %), {latency}"
     )
 
 
@@ -470,7 +507,7 @@ def main():
     parser.add_argument("steps", nargs="+", choices=STEPS)
     parser.add_argument("--requests", type=int, default=3000)
     parser.add_argument("--connections", type=int, default=8)
-    parser.add_argument("--slack", type=float, default=40, help="milliseconds that a busy machine may take")
+    parser.add_argument("--slack", type=float, default=100, help="milliseconds that a busy machine may take")
     options = parser.parse_args()
     table = draw_table(20000, 11)
     for step in options.steps:
