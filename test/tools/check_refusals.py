@@ -13,7 +13,6 @@ from check_schema import check
 
 # Schema, path of the wrong value, wrong value.
 WRONG = [
-    ("answer", "members.0.lost_share", "some"),
     ("ask", "wrong.share", 1.5),
     ("calibrate", "command", "estimate"),
     ("choose", "status", "cheap"),
@@ -55,6 +54,7 @@ WRONG = [
     ("time", "cycle_stack.0.wait", "coffee"),
     ("unknown", "stopped", "tired"),
     ("verify", "findings.0.code", "X1"),
+    ("voting_statistics", "members.0.lost_share", "some"),
     ("vote", "confidence", "1/-2"),
     ("vote_answers", "confidence", "1/-2"),
     ("vote", "error_statistics.votes.patterns", [[1, 2, 3]]),

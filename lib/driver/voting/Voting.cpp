@@ -22,7 +22,7 @@ const DocumentEntry kEnsemble("ensemble", "ensemble.json of accord emit ensemble
                               "Who votes in an ensemble that runs, how votes are counted, and when there is no answer: "
                               "what accord member and accord answer read.",
                               [] { return schemaOf<VotingConfig>(); });
-const DocumentEntry kStatistics("answer", "GET /statistics of accord answer",
+const DocumentEntry kStatistics("voting_statistics", "GET /statistics of accord answer",
                                 "What a voting server has answered so far, and what became of its members' votes.",
                                 [] { return schemaOf<VotingStatistics>(); });
 const DocumentEntry kAsk("ask", "accord ask --json",

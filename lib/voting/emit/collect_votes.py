@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Collects the table of votes that `accord vote` reads (`votes from "votes.csv"`) from members that run.
 
-usage: collect_votes.py ensemble.json inputs.jsonl -o votes.csv [--min-samples N] [--parallel N]
+usage: collect_votes.py ensemble.json inputs.jsonl -o votes.csv [--by-class] [--min-samples N] [--parallel N]
 
 inputs.jsonl has a line {"input": …, "truth": LABEL} for each held-out sample, none of which was used for training or
 for choosing members. All members have to be running (start/*.sh). A sample of which a vote is missing after three
-attempts ends the run: leaving it out would change what is measured.
+attempts ends the run: leaving it out would change what is measured. --by-class adds the column `class`, for guarantees of
+inputs of each true label.
 """
 import argparse
 import collections
@@ -50,6 +51,7 @@ def main():
     parser.add_argument("ensemble")
     parser.add_argument("inputs")
     parser.add_argument("-o", "--output", required=True)
+    parser.add_argument("--by-class", action="store_true")
     parser.add_argument("--min-samples", type=int, default=MIN_SAMPLES)
     parser.add_argument("--parallel", type=int, default=8)
     options = parser.parse_args()
@@ -64,20 +66,20 @@ def main():
     def row(item):
         number, sample = item
         votes = [ask(member, number, sample["input"]) for member in members]
-        return tuple(label == sample["truth"] for label, _ in votes), [seconds for _, seconds in votes]
+        return (sample["truth"] if options.by_class else None, tuple(label == sample["truth"] for label, _ in votes)), [seconds for _, seconds in votes]
 
     with concurrent.futures.ThreadPoolExecutor(options.parallel) as pool:
         rows = list(pool.map(row, enumerate(samples)))
-    counts = collections.Counter(right for right, _ in rows)
+    counts = collections.Counter(seen for seen, _ in rows)
     with open(options.output, "w", encoding="utf-8") as file:
-        file.write(",".join(["count"] + [member["name"] for member in members]) + "\n")
-        for right, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])):
-            file.write(",".join([str(count)] + ["right" if one else "wrong" for one in right]) + "\n")
+        file.write(",".join(["count"] + ["class"] * options.by_class + [member["name"] for member in members]) + "\n")
+        for (truth, right), count in sorted(counts.items(), key=lambda one: (str(one[0][0]), -one[1], one[0][1])):
+            file.write(",".join([str(count)] + [str(truth)] * options.by_class + ["right" if one else "wrong" for one in right]) + "\n")
     for i, member in enumerate(members):
-        wrong = sum(not right[i] for right, _ in rows)
+        wrong = sum(not right[i] for (_, right), _ in rows)
         times = sorted(seconds[i] for _, seconds in rows)
         print(f"{member['name']}: {wrong} of {len(rows)} wrong, p50 {1e3 * times[len(times) // 2]:.3g} ms, p99 {1e3 * times[len(times) * 99 // 100]:.3g} ms")
-    wrong = sum(count for right, count in counts.items() if 2 * sum(right) <= len(right))
+    wrong = sum(count for (_, right), count in counts.items() if 2 * sum(right) <= len(right))
     print(f"{len(rows)} samples in {options.output}; half of the members or more are wrong on {wrong}")
 
 

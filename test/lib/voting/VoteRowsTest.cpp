@@ -12,7 +12,7 @@ using namespace accord::voting;
 namespace {
 
 TEST(VoteRows, ALineForSoManySamples) {
-  auto rows = readVoteRows("count,wide,wide.2\n3,right,wrong\n0,wrong,wrong\n2,0,1\n", "v.csv");
+  auto rows = readVoteRows("count,wide,class,wide.2\n3,right,cat,wrong\n0,wrong,cat,wrong\n2,0,dog,1\n", "v.csv");
   ASSERT_TRUE(rows);
   EXPECT_EQ(rows->members, (std::vector<std::string>{"wide", "wide.2"}));
   EXPECT_EQ(rows->samples(), 5);

@@ -291,7 +291,7 @@ def calm(ensemble, table, options):
     seen = ensemble.statistics()
     expect(seen["requests"] == seen["answered"] == options.requests and seen["open"] == 0, f"statistics: {seen}")
     expect(seen["wrong"] == report["wrong"]["number"], "server and client count other errors")
-    for name, document in (("ask", report), ("answer", seen)):
+    for name, document in (("ask", report), ("statistics", seen)):
         with open(os.path.join(ensemble.folder, name + ".json"), "w", encoding="utf-8") as file:
             json.dump(document, file)
     print(", ".join(text))
@@ -437,6 +437,14 @@ def collected(ensemble, table, options):
     with open(source, "w", encoding="utf-8") as file:
         file.write((TRAINING % (0, 0, QUORUM)).replace("votes.csv", "collected.csv"))
     ensemble.run("vote", source, "-o", os.path.join(ensemble.folder, "again"))
+    done = subprocess.run([*script, "--min-samples", "0", "--by-class"], capture_output=True, text=True, check=False)
+    with open(os.path.join(ensemble.folder, "collected.csv"), encoding="utf-8") as file:
+        expect(file.readline().strip() == ",".join(["count", "class"] + MEMBERS), "the columns by class")
+        by_class = collections.Counter()
+        for line in file:
+            count, label, *_ = line.strip().split(",")
+            by_class[int(label)] += int(count)
+    expect(by_class == collections.Counter(true_label(sample) for sample in samples), f"by class {by_class}")
     print(f"collected: {number} samples as the members have them, and accord vote reads them")
 
 
