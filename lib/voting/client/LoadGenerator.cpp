@@ -180,10 +180,10 @@ void evaluate(AskReport &report, const VotingConfig &config) {
     report.contradictions.push_back(
         fmt::format("at most {:.4g} % of answers are planned to be wrong, at least {:.4g} % are",
                     100 * config.planned->wrong, 100 * report.wrong.low));
-  if (answers > 0 && (report.none.low > config.planned->none || report.none.high < config.planned->none))
-    report.contradictions.push_back(fmt::format("{:.4g} % are planned to have no answer, {:.4g} to {:.4g} % have none",
-                                                100 * config.planned->none, 100 * report.none.low,
-                                                100 * report.none.high));
+  if (answers > 0 && report.none.low > config.planned->none)
+    report.contradictions.push_back(
+        fmt::format("at most {:.4g} % are planned to have no answer, at least {:.4g} % have none",
+                    100 * config.planned->none, 100 * report.none.low));
 }
 
 } // namespace accord::voting

@@ -28,8 +28,8 @@ struct LoadOptions {
 Result<AskReport> generateLoad(const LoadOptions &options, const std::function<AskedInput(int64_t id)> &inputOf,
                                const std::atomic<bool> &stop);
 
-/// Adds limits of the shares, and what contradicts the plan: a share of wrong answers that is larger with 95 %
-/// confidence, a share without an answer that is another one.
+/// Adds limits of the shares, and what contradicts the plan: a share of wrong answers, or one without an answer, that
+/// is larger with 95 % confidence.
 void evaluate(AskReport &report, const VotingConfig &config);
 
 } // namespace accord::voting

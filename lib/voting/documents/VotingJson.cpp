@@ -20,7 +20,7 @@ void describe(JsonFields &f, VotingMember &member) {
 void describe(JsonFields &f, PlannedAnswer &planned) {
   f.about("share of requests that are answered wrongly, at most")
       .field("wrong", planned.wrong, kShare)
-      .about("share of requests without an answer")
+      .about("share of requests without an answer, at most")
       .field("none", planned.none, kShare);
 }
 
@@ -171,8 +171,9 @@ std::string askSummary(const AskReport &report, const TextStyle &style) {
     lines.add("wrong",
               shareText(report.wrong) +
                   (report.planned ? fmt::format(", planned at most {:.4g} %", 100 * report.planned->wrong) : ""));
-  lines.add("no answer", shareText(report.none) +
-                             (report.planned ? fmt::format(", planned {:.4g} %", 100 * report.planned->none) : ""));
+  lines.add("no answer",
+            shareText(report.none) +
+                (report.planned ? fmt::format(", planned at most {:.4g} %", 100 * report.planned->none) : ""));
   lines.add("latency", fmt::format("p50 {:.3f} ms, p90 {:.3f} ms, p99 {:.3f} ms, p99.9 {:.3f} ms, max {:.3f} ms",
                                    report.latency.p50, report.latency.p90, report.latency.p99, report.latency.p999,
                                    report.maxLatency));

@@ -23,7 +23,7 @@ struct VotingMember {
 /// What a plan states of answers, as shares of all requests.
 struct PlannedAnswer {
   double wrong = 1; ///< there is an answer and it is wrong: at most
-  double none = 0;  ///< there is no answer
+  double none = 0;  ///< there is no answer: at most
 };
 
 struct VotingConfig {
