@@ -2,9 +2,11 @@
 #include "lib/ensembles/solve/MoreData.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/voting/documents/VotingJson.h"
+#include <algorithm>
 #include <bit>
 #include <fmt/format.h>
 #include <map>
+#include <numeric>
 
 namespace accord::voting {
 namespace {
@@ -30,6 +32,17 @@ std::string fileName(std::string text) {
     if (!llvm::isAlnum(c) && c != '-' && c != '_' && c != '.')
       c = '_';
   return text;
+}
+
+/// A document that somebody changed may name anything.
+bool isPlaced(const EnsemblePlan &plan, const MemberChoice &chosen) {
+  const auto &kinds = plan.problem.kinds;
+  return !chosen.members.empty() && chosen.members.size() <= kMaxVotingMembers &&
+         chosen.counts.size() == kinds.size() && llvm::all_of(chosen.members, [&](const PlacedMember &member) {
+           return member.kind < kinds.size() && member.device < plan.problem.devices.size() &&
+                  member.device < kinds[member.kind].alternatives.size() &&
+                  member.alternative < kinds[member.kind].alternatives[member.device].size();
+         });
 }
 
 /// Votes that there are after the worst loss of devices that the guarantee covers, or all.
@@ -106,6 +119,8 @@ Result<RunningEnsemble> runningEnsemble(const EnsemblePlan &plan, const Ensemble
   const MemberChoice *chosen = plan.chosen();
   if (!chosen)
     return Error{Code::NotAPlacement, fmt::format("the answer for ensemble '{}' has chosen no members", plan.name)};
+  if (!isPlaced(plan, *chosen))
+    return Error{Code::BadPlan, fmt::format("the members of ensemble '{}' are of no type, or on no device", plan.name)};
   RunningEnsemble running;
   VotingConfig &config = running.config;
   config.name = plan.name, config.classes = options.classes, config.timeout = options.timeout;
