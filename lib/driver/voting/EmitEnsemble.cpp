@@ -7,22 +7,44 @@
 #include "lib/support/documents/JsonParse.h"
 #include "lib/support/documents/WriteFile.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
 
 namespace accord {
 namespace {
 
+struct EmittedScripts {
+  AnswerFiles files;
+  std::optional<int64_t> samples; ///< of a table of votes that certifies what is required
+};
+
+/// Of a document of `accord vote`.
+template <typename Plan, typename Read>
+Result<EmittedScripts> scriptsFrom(const EmitEnsembleOptions &options, const std::string &file, Read read) {
+  auto buffer = llvm::MemoryBuffer::getFile(file);
+  if (!buffer)
+    return Error{Code::CannotRead, fmt::format("'{}' cannot be read: {}", file, buffer.getError().message())};
+  auto plan = readJsonDocument<Plan>((*buffer)->getBuffer(), file, "vote", read);
+  if (!plan)
+    return Error{Code::BadPlan, llvm::toString(plan.takeError())};
+  ACCORD_TRY(files, voting::ensembleScripts(*plan, options.scripts));
+  return EmittedScripts{std::move(files), voting::samplesOfTable(*plan)};
+}
+
 /// What to do with the files, in their order.
-std::string nextSteps(const EmitEnsembleOptions &options, std::optional<int64_t> samples) {
+std::string nextSteps(const EmitEnsembleOptions &options, const EmittedScripts &made) {
   const std::string folder = llvm::StringRef(options.output).rtrim('/').str();
-  const std::string held = samples ? fmt::format("{} held-out samples or more", *samples)
-                                   : "no number of samples certifies what is required, so any number";
-  return fmt::format("train the members:    TRAIN='python3 train.py' SAMPLES=… {0}/train.sh\n"
-                     "start them:           {0}/start/*.sh, on each device its own\n"
-                     "collect their votes:  {0}/collect_votes.py {0}/ensemble.json inputs.jsonl -o votes.csv ({1})\n"
-                     "answer:               {0}/answer.sh\n",
-                     folder, held);
+  const std::string held = made.samples ? fmt::format("{} held-out samples or more", *made.samples)
+                                        : "no number of samples certifies what is required, so any number";
+  const bool trains = llvm::any_of(made.files, [](const AnswerFile &one) { return one.name == "train.sh"; });
+  return fmt::format(
+      "{2}"
+      "start them:           {0}/start/*.sh, on each device its own\n"
+      "collect their votes:  {0}/collect_votes.py {0}/ensemble.json inputs.jsonl -o votes.csv ({1})\n"
+      "answer:               {0}/answer.sh\n",
+      folder, held,
+      trains ? fmt::format("train the members:    TRAIN='python3 train.py' SAMPLES=… {}/train.sh\n", folder) : "");
 }
 
 } // namespace
@@ -42,26 +64,19 @@ int emitEnsemble(const EmitEnsembleOptions &options) {
     if (const auto url = service::httpUrlOf(fmt::format("http://{}:1", host));
         !url || url->port != "1" || !url->path.empty())
       return fail(Code::BadCommandLine, fmt::format("--hosts: expected a name or an address, found '{}'", host));
-  const std::string file = resultFile(options.answer, kVoteFile);
-  auto text = readText(file, false, "emit");
-  if (!text)
-    return kWrongInput;
-  auto plan = readJsonDocument<EnsemblePlan>(*text, file, "vote", readEnsemble);
-  if (!plan)
-    return fail(Code::BadPlan, llvm::toString(plan.takeError()));
-  auto files = voting::ensembleScripts(*plan, options.scripts);
-  if (!files)
-    return fail(files.error().code, files.error().message);
+  auto made = scriptsFrom<EnsemblePlan>(options, resultFile(options.answer, kVoteFile), readEnsemble);
+  if (!made)
+    return fail(made.error().code, made.error().message);
   SourceManager sources;
   Diagnostics diags(sources);
-  if (!writeFiles(diags, options.output, *files))
+  if (!writeFiles(diags, options.output, made->files))
     return finish(diags, kWrongInput, false, "emit");
-  for (const AnswerFile &one : *files)
+  for (const AnswerFile &one : made->files)
     if (one.name.ends_with(".sh") || one.name.ends_with(".py"))
       (void)llvm::sys::fs::setPermissions(options.output + "/" + one.name, llvm::sys::fs::all_read |
                                                                                llvm::sys::fs::all_exe |
                                                                                llvm::sys::fs::owner_write);
-  standardOutput() << nextSteps(options, voting::samplesOfTable(*plan));
+  standardOutput() << nextSteps(options, *made);
   return kDone;
 }
 

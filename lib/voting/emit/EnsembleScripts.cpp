@@ -86,15 +86,20 @@ std::string trainText(const EnsemblePlan &plan, const RunningEnsemble &running) 
 }
 
 std::string startText(const RunningEnsemble &running, const ScriptDevice &device) {
-  std::string text = kHead + fmt::format("# Starts the members on {}, and ends them when it is ended.\n"
-                                         "# ENGINE: what computes a vote (default: ONNX Runtime by engine.py).\n"
-                                         "set -eu\n"
-                                         "here=$(cd \"$(dirname \"$0\")/..\" && pwd)\n"
-                                         "engine=${{ENGINE:-python3 $here/engine.py}}\n"
-                                         "members=\n"
-                                         "trap 'kill $members 2>/dev/null || true' EXIT\n"
-                                         "trap 'exit 0' TERM INT\n",
-                                         oneLine(device.name));
+  std::string text =
+      kHead + fmt::format("# Starts the members on {}, and ends them when it is ended.\n"
+                          "# ENGINE: what computes a vote (default: ONNX Runtime by engine.py).\n"
+                          "{}"
+                          "set -eu\n"
+                          "here=$(cd \"$(dirname \"$0\")/..\" && pwd)\n"
+                          "engine=${{ENGINE:-python3 $here/engine.py}}\n"
+                          "members=\n"
+                          "trap 'kill $members 2>/dev/null || true' EXIT\n"
+                          "trap 'exit 0' TERM INT\n",
+                          oneLine(device.name),
+                          device.level.empty()
+                              ? ""
+                              : fmt::format("# The plan has the device at the level {}.\n", oneLine(device.level)));
   for (size_t i : device.members) {
     const VotingMember &member = running.config.members[i];
     const std::string port = member.url.substr(member.url.rfind(':') + 1);
@@ -113,6 +118,50 @@ std::string answerText() {
                  "exec accord answer \"$here/ensemble.json\" --listen \"${LISTEN:-0.0.0.0:8500}\" \"$@\"\n";
 }
 
+/// URLs of members on the hosts of their devices. Error A0801: another number of hosts than devices.
+Result<void> placeMembers(RunningEnsemble &running, const EnsembleScriptOptions &options) {
+  if (!options.hosts.empty() && options.hosts.size() != running.devices.size()) {
+    std::string names;
+    for (const ScriptDevice &device : running.devices)
+      names += (names.empty() ? "" : ", ") + device.name;
+    return Error{Code::BadCommandLine, fmt::format("{} hosts, and {} devices are used: {}", options.hosts.size(),
+                                                   running.devices.size(), names)};
+  }
+  std::map<std::string, int64_t> ports;
+  for (size_t d = 0; d < running.devices.size(); ++d)
+    for (size_t i : running.devices[d].members) {
+      const std::string host = options.hosts.empty() ? "127.0.0.1" : options.hosts[d];
+      auto [port, isNew] = ports.try_emplace(host, options.port);
+      running.config.members[i].url = fmt::format("http://{}:{}", host, port->second++);
+    }
+  return {};
+}
+
+/// Equal weights are one vote each.
+void weighMembers(VotingConfig &config, int64_t quorum) {
+  const int64_t unit = config.members[0].weight;
+  const bool isWeighted = llvm::any_of(config.members, [&](const VotingMember &one) { return one.weight != unit; });
+  config.rule = isWeighted ? VoteRule::Weighted : VoteRule::Majority;
+  config.quorum = isWeighted ? quorum : (quorum + unit - 1) / unit;
+}
+
+/// "wide", "wide.2": the next of its kind.
+VotingMember nextMember(const std::string &kind, unsigned &copies, int64_t weight) {
+  const unsigned copy = ++copies;
+  const std::string name = copy == 1 ? kind : fmt::format("{}.{}", kind, copy);
+  return {.name = name, .url = "", .weight = weight, .model = fmt::format("models/{}.onnx", fileName(name))};
+}
+
+AnswerFiles scriptsOf(const RunningEnsemble &running, std::optional<int64_t> samples) {
+  AnswerFiles files{{kEnsembleFile, jsonText(toDocument(running.config)) + "\n"},
+                    {"answer.sh", answerText()},
+                    {"engine.py", engineScript()},
+                    {"collect_votes.py", collectVotesScript(samples.value_or(0))}};
+  for (const ScriptDevice &device : running.devices)
+    files.push_back({fmt::format("start/{}.sh", fileName(device.name)), startText(running, device)});
+  return files;
+}
+
 } // namespace
 
 Result<RunningEnsemble> runningEnsemble(const EnsemblePlan &plan, const EnsembleScriptOptions &options) {
@@ -127,43 +176,19 @@ Result<RunningEnsemble> runningEnsemble(const EnsemblePlan &plan, const Ensemble
   std::map<std::pair<unsigned, int64_t>, size_t> devices;
   std::map<unsigned, unsigned> copies;
   for (const PlacedMember &member : chosen->members) {
-    const std::string &kind = plan.problem.kinds[member.kind].name;
-    const unsigned copy = ++copies[member.kind];
-    const std::string name = copy == 1 ? kind : fmt::format("{}.{}", kind, copy);
     auto [device, isNew] = devices.try_emplace({member.device, member.first}, running.devices.size());
     if (isNew)
-      running.devices.push_back({fmt::format("{}-{}", plan.problem.devices[member.device].name, member.first + 1), {}});
+      running.devices.push_back(
+          {.name = fmt::format("{}-{}", plan.problem.devices[member.device].name, member.first + 1), .members = {}});
     running.devices[device->second].members.push_back(config.members.size());
-    config.members.push_back({.name = name,
-                              .url = "",
-                              .weight = plan.answer ? plan.answer->weights[member.kind] : 1,
-                              .model = fmt::format("models/{}.onnx", fileName(name))});
+    config.members.push_back(nextMember(plan.problem.kinds[member.kind].name, copies[member.kind],
+                                        plan.answer ? plan.answer->weights[member.kind] : 1));
   }
-  if (!options.hosts.empty() && options.hosts.size() != running.devices.size()) {
-    std::string names;
-    for (const ScriptDevice &device : running.devices)
-      names += (names.empty() ? "" : ", ") + device.name;
-    return Error{Code::BadCommandLine, fmt::format("{} hosts, and {} devices are used: {}", options.hosts.size(),
-                                                   running.devices.size(), names)};
-  }
-  std::map<std::string, int64_t> ports;
-  for (size_t d = 0; d < running.devices.size(); ++d)
-    for (size_t i : running.devices[d].members) {
-      const std::string host = options.hosts.empty() ? "127.0.0.1" : options.hosts[d];
-      auto [port, isNew] = ports.try_emplace(host, options.port);
-      config.members[i].url = fmt::format("http://{}:{}", host, port->second++);
-    }
-  const bool isWeighted =
-      llvm::any_of(config.members, [&](const VotingMember &one) { return one.weight != config.members[0].weight; });
-  config.rule = isWeighted ? VoteRule::Weighted : VoteRule::Majority;
-  if (!plan.answer) {
-    config.quorum = quorumOf(plan);
-    config.planned = {chosen->errorAfterFailures.toDouble(), 0};
-    return std::move(running);
-  }
-  const int64_t unit = isWeighted ? 1 : config.members[0].weight; // equal weights are one vote each
-  config.quorum = (plan.answer->quorum + unit - 1) / unit;
-  config.planned = {plan.answer->wrong.toDouble(), plan.answer->none.toDouble()};
+  if (auto placed = placeMembers(running, options); !placed)
+    return placed.takeError();
+  weighMembers(config, plan.answer ? plan.answer->quorum : quorumOf(plan));
+  config.planned = plan.answer ? PlannedAnswer{plan.answer->wrong.toDouble(), plan.answer->none.toDouble()}
+                               : PlannedAnswer{chosen->errorAfterFailures.toDouble(), 0};
   return std::move(running);
 }
 
@@ -191,13 +216,8 @@ std::optional<int64_t> samplesOfTable(const EnsemblePlan &plan) {
 
 Result<AnswerFiles> ensembleScripts(const EnsemblePlan &plan, const EnsembleScriptOptions &options) {
   ACCORD_TRY(running, runningEnsemble(plan, options));
-  AnswerFiles files{{kEnsembleFile, jsonText(toDocument(running.config)) + "\n"},
-                    {"train.sh", trainText(plan, running)},
-                    {"answer.sh", answerText()},
-                    {"engine.py", engineScript()},
-                    {"collect_votes.py", collectVotesScript(samplesOfTable(plan).value_or(0))}};
-  for (const ScriptDevice &device : running.devices)
-    files.push_back({fmt::format("start/{}.sh", fileName(device.name)), startText(running, device)});
+  AnswerFiles files = scriptsOf(running, samplesOfTable(plan));
+  files.push_back({"train.sh", trainText(plan, running)});
   return std::move(files);
 }
 

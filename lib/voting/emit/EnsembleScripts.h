@@ -16,7 +16,8 @@ struct EnsembleScriptOptions {
 
 /// A device that is used, and its members by their index in `config`.
 struct ScriptDevice {
-  std::string name; ///< "a100_40g-1"
+  std::string name;       ///< "a100_40g-1"
+  std::string level = {}; ///< at which it has to run, as the plan calls it; empty: there is one
   std::vector<size_t> members;
 };
 struct RunningEnsemble {
