@@ -62,7 +62,7 @@ private:
         const Operation &op = graph.operations[forward[i]];
         if (!op.contraction)
           continue;
-        const bool isGate = op.tensors.size() >= 1 && detourOf(op, op.tensors.front()).rows == 1;
+        const bool isGate = !op.tensors.empty() && detourOf(op, op.tensors.front()).rows == 1;
         // Of its own input, what it holds is what waits.
         const bool isOwn = llvm::any_of(op.operands, [&](ValueId operand) { return root(operand) == value; });
         if (last.second.rows * last.second.columns > 1 && !isOwn && !(isGate && isHeld))
@@ -275,6 +275,20 @@ std::vector<DataflowLayer> dataflowLayers(const WorkGraph &graph, std::string &e
   return out;
 }
 
+static std::vector<DataflowLayer> plainLayers(const std::vector<FabricLayer> &layers) {
+  std::vector<DataflowLayer> plain;
+  for (const FabricLayer &layer : layers)
+    plain.push_back(layer.layer);
+  return plain;
+}
+
+/// What was measured takes the place of what rules say.
+static void useMeasured(std::vector<FabricLayer> &layers, MeasuredZeros &zeros) {
+  for (size_t l = 0; l < layers.size(); ++l)
+    if (zeros.isMeasured[l])
+      layers[l] = {std::move(zeros.layers[l]), {}};
+}
+
 /// Numbers of as many bits as were asked for.
 static void useBits(std::vector<FabricLayer> &layers, const FabricInputs &inputs) {
   for (FabricLayer &layer : layers) {
@@ -306,14 +320,38 @@ commonLabels(const std::vector<std::vector<unsigned>> &groups, const std::vector
   return labels;
 }
 
+/// Layers with the zeros that evidence allows and their losses, or that were measured; what is left out is noted in the
+/// plan, which has the evaluation.
+static std::vector<DataflowLayer> shownLayers(std::vector<FabricLayer> &layers, FabricPlan &plan,
+                                              const SparsityRequest &request) {
+  std::vector<DataflowLayer> shown;
+  size_t at = 0;
+  for (FabricLayer &layer : layers) {
+    std::vector<DataflowSparsity> kept;
+    if (layer.queries.empty()) // measured, or none
+      kept = std::exchange(layer.layer.sparsity, {});
+    for (DataflowSparsity &sparsity : layer.layer.sparsity) {
+      const AccuracyQueryResult &answer = plan.evaluation.results[at++];
+      if (request.accuracy && answer.rejected) {
+        plan.excludedOptions.push_back(*answer.rejected);
+        continue;
+      }
+      sparsity.loss = lossUnits(answer.counts ? answer.loss : Rational(0));
+      kept.push_back(std::move(sparsity));
+    }
+    layer.layer.sparsity = std::move(kept);
+    shown.push_back(layer.layer);
+  }
+  return shown;
+}
+
 /// One network of those that were measured with thresholds.
 static std::variant<FabricPlan, std::vector<Rejection>>
 planThresholds(DataflowProblem problem, const std::vector<FabricLayer> &layers, MeasuredZeros zeros,
                const WorkGraph &graph, const Machine &machine, const SparsityRequest &request) {
   FabricPlan plan;
   problem.together = true;
-  for (const FabricLayer &layer : layers)
-    problem.layers.push_back(layer.layer);
+  problem.layers = plainLayers(layers);
   plan.excludedOptions = std::move(zeros.excluded);
   auto result = planDataflow(problem);
   if (auto *error = std::get_if<std::string>(&result))
@@ -355,15 +393,10 @@ std::variant<FabricPlan, std::vector<Rejection>> planFabric(const SparsityReques
   problem.fabric = *machine.fabric, problem.hertz = machine.clock.value;
   problem.resources = inputs.resources;
   if (inputs.thresholds || inputs.traces) {
-    std::vector<DataflowLayer> measured;
-    for (const FabricLayer &layer : layers)
-      measured.push_back(layer.layer);
-    MeasuredZeros zeros = measuredZeros(std::move(measured), request, inputs);
+    MeasuredZeros zeros = measuredZeros(plainLayers(layers), request, inputs);
     if (!zeros.rejections.empty())
       return std::move(zeros.rejections);
-    for (size_t l = 0; l < layers.size(); ++l)
-      if (zeros.isMeasured[l])
-        layers[l] = {std::move(zeros.layers[l]), {}};
+    useMeasured(layers, zeros);
     if (inputs.thresholds)
       return planThresholds(std::move(problem), layers, std::move(zeros), graph, machine, request);
   }
@@ -378,23 +411,7 @@ std::variant<FabricPlan, std::vector<Rejection>> planFabric(const SparsityReques
     return plan.evaluation.rejections;
   if (plan.evaluation.budget)
     problem.lossBudget = budgetUnits(*plan.evaluation.budget, plan.evaluation.margin);
-  size_t at = 0;
-  for (FabricLayer &layer : layers) {
-    std::vector<DataflowSparsity> kept;
-    if (layer.queries.empty()) // measured, or none
-      kept = std::exchange(layer.layer.sparsity, {});
-    for (DataflowSparsity &sparsity : layer.layer.sparsity) {
-      const AccuracyQueryResult &answer = plan.evaluation.results[at++];
-      if (request.accuracy && answer.rejected) {
-        plan.excludedOptions.push_back(*answer.rejected);
-        continue;
-      }
-      sparsity.loss = lossUnits(answer.counts ? answer.loss : Rational(0));
-      kept.push_back(std::move(sparsity));
-    }
-    layer.layer.sparsity = std::move(kept);
-    problem.layers.push_back(layer.layer);
-  }
+  problem.layers = shownLayers(layers, plan, request);
   std::string unfit; // why nothing fits
   auto planned = [&](const DataflowProblem &one) -> std::optional<std::string> {
     auto result = planDataflow(one);

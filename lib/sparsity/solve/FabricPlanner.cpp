@@ -5,6 +5,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <utility>
 
 namespace accord {
 namespace {
@@ -55,7 +56,7 @@ public:
     limits();
     for (const DataflowLayer &layer : problem.layers)
       if (!add(layer)) {
-        out.error = fmt::format("layer '{}': no folding of it fits the device and takes less than days", layer.name);
+        out.error = unfit(layer);
         return std::move(out);
       }
     const AllocationResult result = allocate(allocation);
@@ -108,6 +109,21 @@ private:
     allocation.kinds.push_back(kept.options);
     ways.push_back(std::move(kept));
     return true;
+  }
+
+  /// What of the device is too small for a layer alone.
+  std::string unfit(const DataflowLayer &layer) {
+    std::vector<std::string> small;
+    for (size_t k = 0; k < kFabricBudgets; ++k) {
+      if (allocation.budgets[k] == AllocationProblem::kUnlimited)
+        continue;
+      const int64_t budget = std::exchange(allocation.budgets[k], AllocationProblem::kUnlimited);
+      if (!allWays(layer).options.empty())
+        small.push_back(fmt::format("{} ({})", kNames[k], budget));
+      allocation.budgets[k] = budget;
+    }
+    return fmt::format("layer '{}': no folding of it fits the device and takes less than days{}{}", layer.name,
+                       small.empty() ? "" : "; too small for it: ", fmt::join(small, ", or "));
   }
 
   static LayerWays frontOf(LayerWays all) {

@@ -362,11 +362,16 @@ TEST(Fabric, LessIsNeverFaster) {
   enough.resources = {};
   EXPECT_LE(laidOut(enough).interval, before);
   DataflowProblem none = crowded();
-  none.resources.blockRams = 4, none.resources.bytesPerSecond = 0;
+  none.resources.blockRams = 38, none.resources.bytesPerSecond = 0;
   DataflowResult result = laidOut(none);
   EXPECT_FALSE(result.feasible);
-  EXPECT_NE(result.explanation.find("block RAM (4)"), std::string::npos) << result.explanation;
+  EXPECT_NE(result.explanation.find("block RAM (38)"), std::string::npos) << result.explanation;
   EXPECT_TRUE(verify(none, result).holds());
+  none.resources.blockRams = 1, none.resources.luts = 200;
+  auto wrong = planDataflow(none);
+  ASSERT_TRUE(std::holds_alternative<std::string>(wrong));
+  EXPECT_NE(std::get<std::string>(wrong).find("look-up tables (200)"), std::string::npos)
+      << std::get<std::string>(wrong);
 }
 
 TEST(Fabric, ChangedClaimsAreFound) {

@@ -45,7 +45,6 @@ elif what == "bandwidth":
 elif what == "not-proven":
     document["pipeline"]["min_interval_cycles"] *= 0.5
 elif what == "bound":
-    document["pipeline"]["min_interval_cycles"] = document["pipeline"]["interval_cycles"] * 0.999
     document["pipeline"]["multipliers_of_device"] *= 10
     for key in document["pipeline"]["resources"]:
         document["pipeline"]["resources"][key] *= 10
