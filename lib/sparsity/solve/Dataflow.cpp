@@ -167,13 +167,13 @@ private:
     out.loss = layout.loss;
     out.interval = std::max(out.interval, transferCycles(problem, out.use.bits));
     finish();
-    const double picosecondsOfCycle = kPicoseconds / problem.hertz;
+    auto whole = [&](double cycles) {
+      return static_cast<int64_t>(std::min(cycles * kPicoseconds / problem.hertz, std::ldexp(1.0, 60)));
+    };
     out.selection.sums.loss = out.loss;
     out.selection.sums.bytes = out.multipliers;
-    out.selection.value = picoseconds(out.interval);
-    out.selection.bound =
-        out.proven ? out.selection.value
-                   : std::min(out.selection.value, static_cast<int64_t>(out.minInterval * picosecondsOfCycle));
+    out.selection.value = whole(out.interval);
+    out.selection.bound = out.proven ? out.selection.value : std::min(out.selection.value - 1, whole(out.minInterval));
     out.selection.sums.slowest = out.selection.value;
     const DataflowLayer &saturating = problem.layers[out.saturating];
     if (out.imagesPerSecond >= out.maxImagesPerSecond)
@@ -418,7 +418,7 @@ std::variant<DataflowResult, std::string> planDataflow(const DataflowProblem &pr
   best->maxImagesPerSecond = maxImagesPerSecond;
   if (!best->proven && best->feasible)
     best->selection.bound =
-        std::min(best->selection.bound, static_cast<int64_t>(minInterval * kPicoseconds / problem.hertz));
+        std::min(best->selection.value - 1, static_cast<int64_t>(minInterval * kPicoseconds / problem.hertz));
   return std::move(*best);
 }
 

@@ -362,7 +362,7 @@ TEST(Fabric, LessIsNeverFaster) {
   enough.resources = {};
   EXPECT_LE(laidOut(enough).interval, before);
   DataflowProblem none = crowded();
-  none.resources.blockRams = 38, none.resources.bytesPerSecond = 0;
+  none.resources.blockRams = 38, none.resources.luts = 30'000, none.resources.bytesPerSecond = 0;
   DataflowResult result = laidOut(none);
   EXPECT_FALSE(result.feasible);
   EXPECT_NE(result.explanation.find("block RAM (38)"), std::string::npos) << result.explanation;
