@@ -19,8 +19,8 @@ struct VoteRows {
 };
 
 /// A line for each sample, of 1 or `right` and 0 or `wrong`, with a column for each member (63 at most); with a column
-/// `count`, a line stands for so many samples; a column `class` is passed over. Errors of code A1009, or A0460 where it
-/// is no CSV, at their place.
+/// `count`, a line stands for so many samples; columns `class` and `vote` are passed over. Errors of code A1009, or
+/// A0460 where it is no CSV, at their place.
 Result<VoteRows, Errors> readVoteRows(std::string_view text, const std::string &path);
 
 /// A table says who is wrong, not what a label is: so the true label of a sample is drawn by its number, and everybody

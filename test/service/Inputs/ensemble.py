@@ -445,6 +445,18 @@ def collected(ensemble, table, options):
             count, label, *_ = line.strip().split(",")
             by_class[int(label)] += int(count)
     expect(by_class == collections.Counter(true_label(sample) for sample in samples), f"by class {by_class}")
+    soft = os.path.join(ensemble.folder, "soft.json")
+    with open(ensemble.config, encoding="utf-8") as file:
+        config = json.load(file) | {"rule": "soft"}
+    with open(soft, "w", encoding="utf-8") as file:
+        json.dump(config, file)
+    done = subprocess.run([*script[:2], soft, *script[3:], "--min-samples", "0"], capture_output=True, text=True, check=False)
+    expect(done.returncode == 0, f"collect_votes.py of soft votes: {done.stdout}{done.stderr}")
+    with open(os.path.join(ensemble.folder, "collected.csv"), encoding="utf-8") as file:
+        expect(file.readline().strip() == ",".join(["count"] + MEMBERS + ["vote"]), "the columns of soft votes")
+        for line in file:  # probabilities of stubs are 1 for their label
+            _, *votes, vote = line.strip().split(",")
+            expect((vote == "wrong") == (votes.count("wrong") > 2), f"a soft vote: {line}")
     print(f"collected: {number} samples as the members have them, and accord vote reads them")
 
 
