@@ -225,6 +225,8 @@ public:
 
 private:
   double of(const char *name) const { return parameters_.find(name)->second; }
+  /// By an engine of inference, whose kernels no host launches.
+  bool replays() const { return graph_.isInference() && of("launch") == 0; }
 
   bool readParameters() {
     for (const auto &[name, value] : machine_.fitted.values)
@@ -307,7 +309,7 @@ private:
     double payload =
         static_cast<double>(op.communication ? op.communication->payload : std::max(op.bytesRead, op.bytesWritten));
     bool whole = (op.communication ? op.communication->kind : op.kind) == "all_reduce";
-    bool joined = payload <= kJoined && !(graph_.isInference() && of("launch") == 0);
+    bool joined = payload <= kJoined && !replays();
     return !joined ? of("link_latency") * (whole ? 1 : 0.5) : 0;
   }
 
