@@ -92,6 +92,17 @@ private:
     VoteBoundDescription words = describe(found.strongest().kind);
     GuaranteeText text{
         words.name, words.formula, describe(found.basis), found.value(), found.best, {}, found.assumptions, {}};
+    if (plan.statistics.table.softWrong) {
+      text.single = 1;
+      for (unsigned kind = 0; kind < counts.size(); ++kind)
+        if (counts[kind]) {
+          std::vector<unsigned> one(counts.size(), 0);
+          one[kind] = 1;
+          text.single = std::min(text.single, guaranteed(statisticsOf(plan.statistics, one), optionsOf(one))
+                                                  .value_or(Rational(1)));
+        }
+      text.assumptions.push_back("the soft vote of these members is that of the table");
+    }
     for (const std::string &input : found.inputs)
       if (!llvm::is_contained(text.inputs, input))
         text.inputs.push_back(input);
@@ -221,8 +232,10 @@ private:
   /// Wrong votes of the chosen members by true class. A choice by the table is a choice by its classes, too.
   void classErrors() {
     const std::vector<unsigned> &counts = plan.chosen()->counts;
-    const Rational delta = (Rational(1) - plan.confidence) /
-                           Rational(plan.tests * std::max<int64_t>(1, std::ssize(plan.statistics.table.classes)));
+    const int64_t classes = std::max<int64_t>(1, std::ssize(plan.statistics.table.classes));
+    const Rational delta = (Rational(1) - plan.confidence) / (Rational(plan.tests) * Rational(classes));
+    if (plan.statistics.table.softWrong) // is not known by class
+      return;
     for (const auto &[name, votes] : plan.statistics.table.classes) {
       MemberStatistics of = plan.statistics;
       of.anyOfKind = false;

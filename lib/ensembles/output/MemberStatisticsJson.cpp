@@ -42,6 +42,8 @@ void describeVotes(JsonVisitor &v, VoteTable &table) {
     f.field("members", table.kinds, kIndex)
         .field("samples", table.samples)
         .field("patterns", patterns, kAny)
+        .about("samples that a soft vote of all members gets wrong; where it is missing, votes are counted")
+        .maybe("soft_wrong", table.softWrong)
         .about("the same by true class")
         .maybe("classes", classes, [](JsonFields &g, std::pair<std::string, std::vector<std::array<int64_t, 2>>> &one) {
           g.field("class", one.first).field("patterns", one.second, kAny);
@@ -58,6 +60,10 @@ void describeVotes(JsonVisitor &v, VoteTable &table) {
       }
       table.votes[one[0]] += one[1];
       left -= one[1];
+    }
+    if (table.softWrong && *table.softWrong > table.samples) {
+      at.report("more soft votes are wrong than there are samples");
+      return false;
     }
     std::map<uint64_t, int64_t> sum;
     for (const auto &[name, list] : classes)

@@ -74,7 +74,14 @@ std::string checkNumbers(const AnswerProblem &problem) {
   if (problem.timeout < 0 || problem.timeout > kMaxTime || problem.deviceFailures < 0 ||
       (problem.quorum && *problem.quorum < 1))
     return "a time-out, a quorum or a number of failures is out of range";
-  double devices = 0, failures = 1;
+  double devices = 0, failures = 1, uses = 1;
+  for (int64_t i = 1; i <= problem.membersPerDevice; ++i)
+    uses *= (double(problem.kinds.size()) + double(i)) / double(i);
+  constexpr double kMaxUses = 10'000;
+  for (const AnswerProblem::Device &device : problem.devices)
+    if (uses * double(device.levels.size()) > kMaxUses)
+      return fmt::format("there are {:.0f} ways to use a device '{}': at most {} are tried",
+                         uses * double(device.levels.size()), device.name, kMaxUses);
   for (const AnswerProblem::Device &device : problem.devices)
     devices += double(device.count);
   for (int64_t i = 0; i < std::min<int64_t>(problem.deviceFailures, 63); ++i)

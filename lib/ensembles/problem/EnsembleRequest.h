@@ -28,6 +28,8 @@ struct EnsembleRequest {
   std::string votesFile; ///< `votes from "file.csv"`: a column for each member, named by its kind ("wide", "wide.2")
   SourceLocation votesAt;
   bool independent = false;
+  /// `voting = soft`: probabilities are averaged, and the table says what the vote of all members was.
+  bool isSoft = false;
   int64_t min = 1, max = 0; ///< `size = 1..7`; most 0: not stated
   SourceLocation sizeAt;
   int64_t deviceFailures = 0; ///< devices that may fail while the vote still holds
@@ -102,6 +104,8 @@ struct VoteTable {
   std::map<uint64_t, int64_t> votes; ///< bit i set: member i was wrong; how often
   std::map<std::string, std::map<uint64_t, int64_t>> classes; ///< the same by true class, where the file has one
   int64_t samples = 0;                                        ///< sum of `votes`
+  /// Of a soft vote of all members of the table, how many samples it got wrong; nothing: votes are counted.
+  std::optional<int64_t> softWrong;
 };
 
 } // namespace accord

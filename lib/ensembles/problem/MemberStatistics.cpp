@@ -138,6 +138,14 @@ ErrorStatistics statisticsOf(const MemberStatistics &statistics, const std::vect
   }
   if (!inTable(statistics, counts))
     return known;
+  if (statistics.table.softWrong && members.size() > 1) {
+    if (members.size() < statistics.table.kinds.size())
+      return known;
+    const uint64_t all = ~uint64_t{0} >> (64 - members.size());
+    known.votes = {{0, statistics.table.samples - *statistics.table.softWrong}, {all, *statistics.table.softWrong}};
+    std::erase_if(known.votes, [](const auto &entry) { return entry.second == 0; });
+    return known;
+  }
   std::optional<uint64_t> columns =
       statistics.anyOfKind ? worstColumns(statistics, counts) : firstColumns(statistics, counts);
   if (!columns)

@@ -544,7 +544,6 @@ private:
     return "";
   }
   std::string noUse(unsigned device) const {
-    std::string reasons;
     for (size_t k = 0; k < problem.kinds.size(); ++k)
       for (const MemberRun &run : problem.runs[k][device])
         if (run.isPossible)

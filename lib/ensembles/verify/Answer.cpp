@@ -1,4 +1,5 @@
 #include "lib/ensembles/verify/Answer.h"
+#include "lib/ensembles/verify/BinomialTail.h"
 #include "lib/ensembles/verify/StatedStatistics.h"
 #include "lib/ensembles/verify/Vote.h"
 #include <algorithm>
@@ -454,13 +455,26 @@ private:
                               : delivery->quorum < quorum)
       return false;
     auto proof = follows("a rejected placement", rejected.devices, delivery->quorum, rejected.claim);
-    if (!proof || !proof->attained)
+    std::optional<Rational> attained = proof ? proof->attained : std::nullopt;
+    if (proof && rejected.claim.certificate.proof == VoteCertificate::Proof::Table)
+      attained = minOfTable(rejected.claim.certificate);
+    if (!attained)
       return false;
     if (!delivery->isUndecided)
-      return rejected.claim.time == timeout && problem.maxWrong && *proof->attained > *problem.maxWrong;
+      return rejected.claim.time == timeout && problem.maxWrong && *attained > *problem.maxWrong;
     return std::ranges::any_of(problem.limits, [&](const LatencyLimit &limit) {
-      return limit.time == rejected.claim.time && *proof->attained > Rational(1) - limit.share;
+      return limit.time == rejected.claim.time && *attained > Rational(1) - limit.share;
     });
+  }
+  /// What votes of a table do not show to be less: no limit of them is too large by a part in a million.
+  static std::optional<Rational> minOfTable(const VoteCertificate &certificate) {
+    const Rational delta = (Rational(1) - certificate.confidence) / Rational(certificate.tests),
+                   slightlyLess = Rational(1) - Rational(1) / Rational(1'000'000);
+    for (const VoteLimit &limit : certificate.limits)
+      if (auto holds = tailAtMost(limit.wrong, limit.samples, limit.limit * slightlyLess, delta);
+          limit.limit < Rational(1) && (!holds || *holds))
+        return std::nullopt;
+    return certificate.value * slightlyLess;
   }
 
   /// Placements with less energy than the bound.
@@ -482,7 +496,7 @@ private:
       rejected[uses] = &one;
     }
     constexpr uint64_t kMaxPlacements = 400'000;
-    uint64_t seen = 0, lacking = 0, shown = 0, open = 0;
+    uint64_t seen = 0, lacking = 0, shown = 0, open = 0, steps = 0;
     Devices devices;
     double joules = 0;
     int64_t members = 0;
@@ -508,7 +522,10 @@ private:
       uses.push_back(usesOf(d));
     // Kind by kind, and of each use how many devices have it; energies only grow.
     std::function<void(unsigned, size_t, int64_t)> place = [&](unsigned d, size_t use, int64_t left) {
-      if (seen > kMaxPlacements || !(joules < limit))
+      constexpr uint64_t kMaxSteps = 10'000'000;
+      if (++steps > kMaxSteps)
+        seen = kMaxPlacements + 1;
+      if (seen > kMaxPlacements || !(joules < limit) || members > problem.maxSize)
         return;
       if (use == uses[d].size()) {
         if (d + 1 == uses.size())
@@ -535,9 +552,10 @@ private:
       out.trusted.push_back("the search: there are too many placements to go through them again");
       return;
     }
-    out.checked.push_back(fmt::format("{} placements with less energy: {} lack the quorum or answer late, {} are wrong "
-                                      "or late too often with errors that have the stated rates",
-                                      seen, lacking, shown));
+    out.checked.push_back(
+        fmt::format("{} placements with less energy: {} lack the quorum or answer late, {} are wrong "
+                    "or late too often with errors that have the stated rates, or votes that were seen",
+                    seen, lacking, shown));
     if (open)
       out.trusted.push_back(
           fmt::format("the search, that {} placements with less energy do not keep what is required", open));

@@ -118,6 +118,8 @@ private:
     }
     if (stated.table.kinds.empty())
       return claimed.votes.empty();
+    if (stated.table.softWrong && kinds.size() > 1)
+      return isSoftVote();
     if (!stated.anyOfKind)
       return claimed.votes == votesOf(first);
     if (looks > 1 << 24)
@@ -133,6 +135,21 @@ private:
       found = found || (wrong == claimedWrong && votesOf(columns) == claimed.votes);
     });
     return found && claimedWrong == worst;
+  }
+
+  /// A soft vote is known of all columns together: either all of them are wrong in the place of the vote, or none.
+  bool isSoftVote() const {
+    if (kinds.size() < stated.table.kinds.size())
+      return claimed.votes.empty();
+    int64_t wrong = 0, right = 0;
+    for (const auto &[pattern, number] : claimed.votes)
+      if (pattern == 0)
+        right += number;
+      else if (pattern == (uint64_t{1} << (kinds.size() - 1)) * 2 - 1)
+        wrong += number;
+      else
+        return false;
+    return wrong == *stated.table.softWrong && right == stated.table.samples - wrong;
   }
 
   /// Calls `look` for so many columns of each kind.

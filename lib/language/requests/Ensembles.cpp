@@ -49,6 +49,7 @@ public:
     }
     checkMachines();
     checkRequirements(block);
+    checkSoft();
     if (out.kinds.empty() && !wrongMember)
       diags.error(Code::MissingKey, block.name.range, fmt::format("ensemble '{}' has no member", out.name))
           .help("for example: member wide = gpt(hidden = 6144) error = 0.08 samples 10000");
@@ -197,6 +198,21 @@ private:
                                  : fmt::format("devices are {}", fmt::join(known, ", ")));
       }
   }
+  /// Averages of probabilities are known of whole ensembles alone.
+  void checkSoft() {
+    if (!out.isSoft)
+      return;
+    if (out.answers.any() || out.answer)
+      diags.error(Code::NotSupported, votingAt, "not supported yet: soft votes of members that may not answer")
+          .help("what a soft vote of fewer members says is in no table of votes: use 'majority', or leave 'answer' out");
+    else if (out.independent || !out.joint.empty() ||
+             llvm::any_of(out.kinds, [](const EnsembleRequest::Kind &kind) { return kind.error.has_value(); }))
+      diags.error(Code::NotSupported, votingAt, "errors of members say nothing of a soft vote")
+          .help("leave 'error', 'joint_error' and 'independent' out: the table of votes alone counts");
+    else if (out.votesFile.empty())
+      diags.error(Code::MissingKey, votingAt, "of a soft vote nothing is known without a table of votes")
+          .help("votes from \"votes.csv\", with a column 'vote': whether the soft vote of all members was right");
+  }
   /// What is required is either of votes that all arrive, or of answers.
   void checkRequirements(const ast::Declaration &block) {
     if (!out.answers.any()) {
@@ -237,7 +253,11 @@ private:
                                   fmt::format("'independent' is true or false, not {}", value.describe()));
                   }},
                  {"size", [&](const Constant &value) { size(value); }},
-                 {"voting", [&](const Constant &value) { reader.word(value, "voting", {"majority"}); }},
+                 {"voting",
+                  [&](const Constant &value) {
+                    out.isSoft = reader.word(value, "voting", {"majority", "soft"}) == "soft";
+                    votingAt = value.range;
+                  }},
                  {"device_failures",
                   [&](const Constant &value) {
                     out.deviceFailures =
@@ -323,6 +343,7 @@ private:
   Diagnostics &diags;
   std::vector<SourceRange> nameRanges;                       ///< of `out.kinds`
   std::vector<std::pair<std::string, SourceRange>> machines; ///< that `answer` names
+  SourceRange votingAt;
   bool wrongMember = false, objectiveGiven = false;
 };
 } // namespace
@@ -385,6 +406,8 @@ private:
   bool readColumns() {
     size_t before = diags.errors();
     std::vector<std::string> names{"count", "class"};
+    if (request.isSoft)
+      names.push_back("vote");
     for (const EnsembleRequest::Kind &kind : request.kinds)
       names.push_back(kind.name);
     for (auto [i, name] : llvm::enumerate(table.columns)) {
@@ -396,6 +419,8 @@ private:
         count = i;
       } else if (name == "class") {
         trueClass = i;
+      } else if (name == "vote" && request.isSoft) {
+        softVote = i;
       } else {
         reject(head, fmt::format("column '{}' is no member", name)).suggest(nearest(name, names));
       }
@@ -403,6 +428,10 @@ private:
     llvm::sort(columns,
                [](const Column &a, const Column &b) { return std::tie(a.kind, a.copy) < std::tie(b.kind, b.copy); });
     checkCopies();
+    if (request.isSoft && !softVote)
+      reject(head, "there is no column 'vote': whether the soft vote of all members was right");
+    if (softVote)
+      votes.softWrong = 0;
     if (columns.empty() && diags.errors() == before)
       reject(head, "there is no column of a member");
     if (columns.size() > kMaxMembers)
@@ -443,8 +472,17 @@ private:
       return false;
     }
     SourceRange first = table.at(diags, row[columns[0].index]);
+    bool isSoftWrong = false;
+    if (softVote) {
+      const calibrate::Cell &cell = row[*softVote];
+      isSoftWrong = cell.text == "0" || cell.text == "wrong";
+      if (!isSoftWrong && cell.text != "1" && cell.text != "right") {
+        reject(table.at(diags, cell), fmt::format("'{}' is no vote: 1 or right, 0 or wrong", cell.text));
+        return false;
+      }
+    }
     auto *seen = trueClass ? &votes.classes[row[*trueClass].text] : &votes.votes;
-    if (count && seen->count(wrong)) {
+    if (count && !softVote && seen->count(wrong)) {
       reject(first, "these votes are counted already");
       return false;
     }
@@ -458,6 +496,8 @@ private:
       return false;
     }
     votes.samples += often;
+    if (isSoftWrong)
+      *votes.softWrong += often;
     if (votes.samples > kMaxSamples)
       reject(first, fmt::format("more than {} samples", kMaxSamples));
     return votes.samples <= kMaxSamples;
@@ -469,7 +509,7 @@ private:
   Diagnostics &diags;
   SourceRange head;
   std::vector<Column> columns;
-  std::optional<size_t> count, trueClass; ///< the columns count and class
+  std::optional<size_t> count, trueClass, softVote; ///< the columns count, class and vote
   VoteTable votes;
 };
 } // namespace

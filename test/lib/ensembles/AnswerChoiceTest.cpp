@@ -261,6 +261,9 @@ TEST(AnswerChoice, OfATableSharesItsConfidence) {
   EXPECT_EQ(plan.result.best->devices.size(), 3u);
   Verification proof = verify(plan);
   EXPECT_TRUE(proof.holds()) << (proof.findings.empty() ? "" : proof.findings[0].message);
+  // That cheaper placements are not certified follows from the votes.
+  EXPECT_TRUE(
+      std::ranges::none_of(proof.trusted, [](const std::string &text) { return text.starts_with("the search"); }));
 }
 
 TEST(AnswerChoice, SaysWhyDevicesAreIdle) {
