@@ -76,6 +76,7 @@ public:
       claims(*best);
       times(*best);
       bound(*best);
+      idle(*best);
     } else if (plan.conflict.empty()) {
       find(Code::BoundNotProved, "nothing is chosen, and no reason is stated");
     }
@@ -318,6 +319,19 @@ private:
     }
     if (out.holds() && !best.times.empty())
       out.checked.push_back(fmt::format("times until an answer of {} shares of inputs", best.times.size()));
+  }
+
+  void idle(const AnswerChoice &best) {
+    for (unsigned d = 0; d < problem.devices.size(); ++d) {
+      int64_t shown = 0;
+      for (const IdleDevice &one : plan.result.idle)
+        shown += one.device == d ? one.count : 0;
+      int64_t left = problem.devices[d].count - std::ranges::count(best.devices, d, &AnsweringDevice::device);
+      if (shown != left)
+        find(Code::MemoryExceeded, "{} devices '{}' are idle, {} are shown", left, problem.devices[d].name, shown);
+    }
+    out.trusted.push_back(plan.result.idle.empty() ? "estimates, which are no bounds"
+                                                   : "estimates, which are no bounds, and why devices are idle");
   }
 
   void bound(const AnswerChoice &best) {
