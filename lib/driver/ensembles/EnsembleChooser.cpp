@@ -98,8 +98,8 @@ private:
         if (counts[kind]) {
           std::vector<unsigned> one(counts.size(), 0);
           one[kind] = 1;
-          text.single = std::min(text.single, guaranteed(statisticsOf(plan.statistics, one), optionsOf(one))
-                                                  .value_or(Rational(1)));
+          text.single = std::min(text.single,
+                                 guaranteed(statisticsOf(plan.statistics, one), optionsOf(one)).value_or(Rational(1)));
         }
       text.assumptions.push_back("the soft vote of these members is that of the table");
     }

@@ -24,10 +24,10 @@ std::vector<int64_t> logOddsWeights(const MemberStatistics &statistics);
 
 /// Kind of each of so many members of each kind: the kinds ascending.
 std::vector<unsigned> kindsOf(const std::vector<unsigned> &counts);
-/// What is known of them. Of a soft vote the table knows single members, and all members together: then a sample has the
-/// vote of all in place of each member's, so that the count of votes is the soft vote. Votes of the first members of each kind in the table, or with `anyOfKind`
-/// of those whose vote was wrong most often, if it has as many; none where that are too many to
-/// look at (2^24 votes of members).
+/// What is known of them. Of a soft vote the table knows single members, and all members together: then a sample has
+/// the vote of all in place of each member's, so that the count of votes is the soft vote. Votes of the first members
+/// of each kind in the table, or with `anyOfKind` of those whose vote was wrong most often, if it has as many; none
+/// where that are too many to look at (2^24 votes of members).
 ErrorStatistics statisticsOf(const MemberStatistics &statistics, const std::vector<unsigned> &counts);
 
 /// Limits that have to hold together where an ensemble is chosen from all of these odd sizes (of

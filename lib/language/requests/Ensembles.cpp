@@ -204,7 +204,8 @@ private:
       return;
     if (out.answers.any() || out.answer)
       diags.error(Code::NotSupported, votingAt, "not supported yet: soft votes of members that may not answer")
-          .help("what a soft vote of fewer members says is in no table of votes: use 'majority', or leave 'answer' out");
+          .help(
+              "what a soft vote of fewer members says is in no table of votes: use 'majority', or leave 'answer' out");
     else if (out.independent || !out.joint.empty() ||
              llvm::any_of(out.kinds, [](const EnsembleRequest::Kind &kind) { return kind.error.has_value(); }))
       diags.error(Code::NotSupported, votingAt, "errors of members say nothing of a soft vote")
