@@ -244,7 +244,7 @@ private:
       const ErrorStatistics known = statisticsOf(of, counts);
       for (const auto &[pattern, number] : known.votes) {
         made.samples += number;
-        if (2 * std::popcount(pattern) >= std::ssize(known.memberErrors))
+        if (static_cast<size_t>(std::popcount(pattern)) * 2 >= known.memberErrors.size())
           made.wrong += number;
       }
       if (made.samples == 0)
