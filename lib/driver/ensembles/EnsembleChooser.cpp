@@ -236,9 +236,10 @@ private:
     const Rational delta = (Rational(1) - plan.confidence) / (Rational(plan.tests) * Rational(classes));
     if (plan.statistics.table.softWrong) // is not known by class
       return;
+    MemberStatistics of = plan.statistics;
+    of.anyOfKind = false;
+    of.table.classes.clear();
     for (const auto &[name, votes] : plan.statistics.table.classes) {
-      MemberStatistics of = plan.statistics;
-      of.anyOfKind = false;
       of.table.votes = votes;
       EnsemblePlan::ClassError made{name};
       const ErrorStatistics known = statisticsOf(of, counts);

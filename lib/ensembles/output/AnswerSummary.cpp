@@ -78,8 +78,8 @@ std::string answerSummary(const AnswerPlan &plan, const TextStyle &style) {
       inked(style, Ink::Bold, plan.name) + fmt::format(" of {}: {}; confidence {} %\n", plan.train, wantedText(problem),
                                                        (plan.confidence * Rational(100)).print());
   if (const auto &best = plan.result.best) {
-    lines.add("chosen", fmt::format("{}: {} an input, {}", membersOf(problem, kindCounts(problem, best->devices)),
-                                    formatSi(best->joules, "J"),
+    lines.add("chosen", fmt::format("{}: {}{}", membersOf(problem, kindCounts(problem, best->devices)),
+                                    best->joules > 0 ? formatSi(best->joules, "J") + " an input, " : "",
                                     plan.result.isComplete
                                         ? fmt::format("proven optimal of {} placements", plan.result.placements)
                                         : fmt::format("the best found; the bound is {:.4g}", plan.result.bound)));

@@ -117,15 +117,23 @@ std::vector<bool> wrongOf(const std::vector<std::vector<unsigned>> &groups, cons
   return wrong;
 }
 
-void byIndependence(const VoteRates &rates, AnswerGuarantee &guarantee) {
-  const VoteDelivery &delivery = *guarantee.certificate.delivery;
+/// `isFast`: by `fastAnswerShare`, where it can.
+void byIndependence(const VoteRates &rates, AnswerGuarantee &guarantee, bool isFast) {
+  VoteDelivery delivery = *guarantee.certificate.delivery;
   std::vector<Rational> wrong;
   for (unsigned i = 0; i < rates.members; ++i) {
     Rational error = rates.of({i}).rate;
     wrong.push_back(error + (Rational(1) - error) * delivery.corrupted[i]);
   }
   guarantee.certificate.proof = VoteCertificate::Proof::Independence;
-  guarantee.certificate.value = claimed(delivery, sharesOf(delivery, wrong));
+  if (isFast) {
+    delivery.corrupted = wrong;
+    if (auto share = fastAnswerShare(delivery, std::vector<bool>(rates.members))) {
+      guarantee.certificate.value = Rational::ofDouble(*share);
+      return;
+    }
+  }
+  guarantee.certificate.value = claimed(delivery, sharesOf(*guarantee.certificate.delivery, wrong));
 }
 
 using PatternShare = std::function<Rational(const std::vector<bool> &wrong)>;
@@ -221,7 +229,7 @@ AnswerShares answerShares(const VoteDelivery &delivery, const std::vector<bool> 
 namespace {
 
 std::optional<AnswerGuarantee> guaranteeOf(const ErrorStatistics &statistics, const VoteDelivery &delivery,
-                                           const VoteOptions &options, const PatternShare &share) {
+                                           const VoteOptions &options, const PatternShare &share, bool isFast) {
   AnswerGuarantee guarantee;
   VoteRates rates(statistics, options);
   VoteCertificate &certificate = guarantee.certificate;
@@ -237,7 +245,7 @@ std::optional<AnswerGuarantee> guaranteeOf(const ErrorStatistics &statistics, co
     return guarantee;
   }
   if (statistics.independent) {
-    byIndependence(rates, guarantee);
+    byIndependence(rates, guarantee, isFast);
     return guarantee;
   }
   auto groups = interchangeable(rates, [&](unsigned a, unsigned b) { return alike(delivery, a, b); });
@@ -266,9 +274,10 @@ std::optional<AnswerGuarantee> answerGuarantee(const ErrorStatistics &statistics
     guarantee.conflict = std::move(conflict);
     return guarantee;
   }
-  auto guarantee = guaranteeOf(statistics, delivery, options, [&](const std::vector<bool> &wrong) {
-    return claimed(delivery, answerShares(delivery, wrong));
-  });
+  auto guarantee = guaranteeOf(
+      statistics, delivery, options,
+      [&](const std::vector<bool> &wrong) { return claimed(delivery, answerShares(delivery, wrong)); },
+      /*isFast=*/false);
   if (guarantee) {
     guarantee->certificate.attained.clear(); // its shares may be rounded
     guarantee->none = answerShares(delivery, std::vector<bool>(delivery.device.size())).none;
@@ -278,10 +287,13 @@ std::optional<AnswerGuarantee> answerGuarantee(const ErrorStatistics &statistics
 
 std::optional<AnswerGuarantee> fastAnswerGuarantee(const ErrorStatistics &statistics, const VoteDelivery &delivery,
                                                    const VoteOptions &options) {
-  return guaranteeOf(statistics, delivery, options, [&](const std::vector<bool> &wrong) {
-    auto share = fastAnswerShare(delivery, wrong);
-    return share ? Rational::ofDouble(*share) : claimed(delivery, answerShares(delivery, wrong));
-  });
+  return guaranteeOf(
+      statistics, delivery, options,
+      [&](const std::vector<bool> &wrong) {
+        auto share = fastAnswerShare(delivery, wrong);
+        return share ? Rational::ofDouble(*share) : claimed(delivery, answerShares(delivery, wrong));
+      },
+      /*isFast=*/true);
 }
 
 namespace {

@@ -128,8 +128,11 @@ public:
     }
     result.bound = std::min(best, open);
     result.evaluated = solved;
-    if (result.best)
+    if (result.best) {
       complete(*result.best);
+      if (problem.objective == AnswerObjective::Error) // which is computed again without rounding
+        result.bound = std::min(result.bound, valueOf(*result.best, problem.objective));
+    }
     return std::move(result);
   }
 
@@ -340,6 +343,11 @@ private:
     const ErrorStatistics known = statisticsOf(statistics, counts);
     auto found = fastAnswerGuarantee(known, delivery, ask);
     hasTooManyPatterns |= !found;
+    constexpr size_t kFewMembers = 6; // then the exact bound takes some milliseconds
+    const bool isShown = isFinal && !isUndecided && delivery.device.size() <= kFewMembers;
+    if (found && !found->conflict && isShown)
+      if (auto exact = answerGuarantee(known, delivery, ask); exact && !exact->conflict)
+        found = std::move(exact);
     const Rational near = Rational(1) / Rational(1'000'000'000);
     if (found && !found->conflict && max && found->certificate.value > *max && found->certificate.value < *max + near)
       if (auto exact = answerGuarantee(known, delivery, ask);
@@ -463,7 +471,9 @@ private:
     one.joules = choice.joules;
     for (const AnsweringDevice &device : one.devices)
       one.weight += weightOf(device);
+    isFinal = true;
     bound(one, choice, &result.claims, true);
+    isFinal = false;
     isSoon(one, choice.quorum, &result.claims, false);
     choice.times.clear();
     for (int64_t perMille : {500, 990, 999}) {
@@ -591,7 +601,7 @@ private:
   std::vector<Candidate> candidates;
   std::map<TimeKey, ArrivalShare, DeviceLess> shares;
   uint64_t solved = 0;
-  bool hasTooManyPatterns = false;
+  bool hasTooManyPatterns = false, isFinal = false;
   AnswerResult result;
 };
 
