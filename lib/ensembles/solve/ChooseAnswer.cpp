@@ -29,6 +29,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int64_t kNoTimeout = int64_t(1) << 60;
+constexpr size_t kFewMembers = 6; ///< of which an exact bound takes some milliseconds
 const Rational kTailShare = Rational(99) / Rational(100);
 
 /// What one device may do: members at a level.
@@ -343,12 +344,12 @@ private:
     const ErrorStatistics known = statisticsOf(statistics, counts);
     auto found = fastAnswerGuarantee(known, delivery, ask);
     hasTooManyPatterns |= !found;
-    constexpr size_t kFewMembers = 6; // then the exact bound takes some milliseconds
     const bool isShown = isFinal && !isUndecided && delivery.device.size() <= kFewMembers;
     if (found && !found->conflict && isShown)
       if (auto exact = answerGuarantee(known, delivery, ask); exact && !exact->conflict)
         found = std::move(exact);
-    const Rational near = Rational(1) / Rational(1'000'000'000);
+    // Of a table, shares that differ by rounding alone are tests of their own.
+    const Rational near = known.votes.empty() ? Rational(1) / Rational(1'000'000'000) : max.value_or(0) / Rational(50);
     if (found && !found->conflict && max && found->certificate.value > *max && found->certificate.value < *max + near)
       if (auto exact = answerGuarantee(known, delivery, ask);
           exact && !exact->conflict && exact->certificate.value <= *max)
@@ -589,7 +590,9 @@ private:
     delivery.minUndelivered.clear();
     std::vector<unsigned> counts = kindCounts(problem, one.devices);
     VoteOptions ask{options.confidence, options.tests, kindsOf(counts)};
-    auto found = fastAnswerGuarantee(statisticsOf(statistics, counts), delivery, ask);
+    const ErrorStatistics known = statisticsOf(statistics, counts);
+    auto found = delivery.device.size() <= kFewMembers ? answerGuarantee(known, delivery, ask)
+                                                       : fastAnswerGuarantee(known, delivery, ask);
     choice.wrongEstimate = found ? found->certificate.value.toDouble() : choice.wrong.toDouble();
   }
 
