@@ -206,7 +206,7 @@ private:
   std::optional<MemberRun> runOf(size_t kind, const AnswerProblem::Device &device, const Answer::Level &level) {
     const std::string &member = request.kinds[kind].name;
     MemberRun run;
-    const LatencyQuantiles *latency = statedOf(answer.latency, member, device.name);
+    const TimeQuantiles *latency = statedOf(answer.latency, member, device.name);
     run.isPossible = answer.latency.empty() || latency;
     if (latency)
       run.latency = *latency;

@@ -23,7 +23,7 @@ namespace {
 constexpr IntegerRange kIndex{0, 1 << 20}, kTime{0, int64_t(1) << 60}, kPositive{.min = 1};
 const Words kUnits{{"J", "ps", ""}}; // by objective
 
-void describeLatency(JsonFields &f, LatencyQuantile &one) {
+void describeLatency(JsonFields &f, TimeQuantile &one) {
   f.field("share", one.share, describeShare).field("time_ps", one.time, kTime);
 }
 

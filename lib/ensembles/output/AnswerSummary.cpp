@@ -86,7 +86,7 @@ std::string answerSummary(const AnswerPlan &plan, const TextStyle &style) {
     for (const std::string &line : placementLines(problem, *best))
       lines.add("device", line);
     int64_t weight = 0;
-    for (const VotingMember &member : votingMembers(best->devices))
+    for (const PlacedVote &member : placedVotes(best->devices))
       weight += problem.kinds[member.kind].weight;
     lines.add("quorum", fmt::format("votes of weight {} of {}{}", best->quorum, weight,
                                     problem.timeout > 0 ? fmt::format(" within {}", seconds(problem.timeout)) : ""));

@@ -12,12 +12,12 @@ const char *name(AnswerObjective objective) {
   return kNames[llvm::to_underlying(objective)];
 }
 
-std::vector<VotingMember> votingMembers(const std::vector<AnsweringDevice> &devices) {
-  std::vector<VotingMember> members;
+std::vector<PlacedVote> placedVotes(const std::vector<AnsweringDevice> &devices) {
+  std::vector<PlacedVote> members;
   for (size_t on = 0; on < devices.size(); ++on)
     for (unsigned kind : devices[on].kinds)
       members.push_back({kind, on});
-  std::ranges::sort(members, {}, [](const VotingMember &member) { return std::pair(member.kind, member.on); });
+  std::ranges::sort(members, {}, [](const PlacedVote &member) { return std::pair(member.kind, member.on); });
   return members;
 }
 
@@ -36,7 +36,7 @@ constexpr size_t kMaxQuantiles = 16;
 
 bool isProbability(const Rational &share) { return share.sign() >= 0 && share <= Rational(1); }
 
-std::string checkLatency(const LatencyQuantiles &latency) {
+std::string checkLatency(const TimeQuantiles &latency) {
   if (latency.size() > kMaxQuantiles)
     return fmt::format("{} quantiles of a latency: at most {} are looked at", latency.size(), kMaxQuantiles);
   for (size_t i = 0; i < latency.size(); ++i) {

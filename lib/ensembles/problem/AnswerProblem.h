@@ -16,7 +16,7 @@ const char *name(AnswerObjective objective); ///< "answer_energy", "answer_laten
 /// One member on one device, at one level of it: stated, or computed from a model of the device.
 struct MemberRun {
   bool isPossible = false;
-  LatencyQuantiles latency;
+  TimeQuantiles latency;
   double joules = 0;  ///< for one input
   int64_t memory = 0; ///< bytes
   Rational corrupted; ///< probability that bit errors make its vote wrong, whatever the member found
@@ -38,8 +38,8 @@ struct AnswerProblem {
     int64_t count = 1;
     int64_t memory = 0; ///< of one, in bytes; 0: enough
     Rational lost,
-        corrupted; ///< probabilities that a device answers nothing at all, and that a vote is wrong on its way
-    LatencyQuantiles network;               ///< until its votes are where they are counted
+        corrupted;         ///< probabilities that a device answers nothing at all, and that a vote is wrong on its way
+    TimeQuantiles network; ///< until its votes are where they are counted
     std::vector<std::string> levels = {""}; ///< at which it may run, such as voltages
   };
   std::vector<Kind> kinds;
@@ -65,11 +65,11 @@ struct AnsweringDevice {
 };
 
 /// Members that vote: by kind, of a kind in the order of their devices.
-struct VotingMember {
+struct PlacedVote {
   unsigned kind = 0;
   size_t on = 0; ///< index of the device that answers
 };
-std::vector<VotingMember> votingMembers(const std::vector<AnsweringDevice> &devices);
+std::vector<PlacedVote> placedVotes(const std::vector<AnsweringDevice> &devices);
 std::vector<unsigned> kindCounts(const AnswerProblem &problem, const std::vector<AnsweringDevice> &devices);
 
 /// What is wrong with a problem. Empty: nothing.

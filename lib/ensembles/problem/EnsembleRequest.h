@@ -61,10 +61,10 @@ struct EnsembleRequest {
       std::string member, machine;
       T value = {};
     };
-    std::vector<Stated<LatencyQuantiles>> latency;
-    std::vector<Stated<double>> energy;              ///< J, for one input
-    std::vector<Stated<double>> memory;              ///< bytes
-    std::map<std::string, LatencyQuantiles> network; ///< by machine
+    std::vector<Stated<TimeQuantiles>> latency;
+    std::vector<Stated<double>> energy;           ///< J, for one input
+    std::vector<Stated<double>> memory;           ///< bytes
+    std::map<std::string, TimeQuantiles> network; ///< by machine
     int64_t membersPerDevice = 1;
     /// `voltage = {machine: {0.65: {energy: 0.4, bit_errors: 1e-5}}}`
     struct Level {

@@ -7,14 +7,14 @@
 namespace accord {
 
 /// "p99 = 20 ms": just this share is there after so long.
-struct LatencyQuantile {
+struct TimeQuantile {
   Rational share;   ///< above 0, at most 1
   int64_t time = 0; ///< picoseconds
-  bool operator==(const LatencyQuantile &) const = default;
+  bool operator==(const TimeQuantile &) const = default;
 };
 
 /// A latency by some of its quantiles: shares and times ascend strictly, and nothing else is known of it. So a
 /// distribution that is measured and one that is computed from a model are stated alike. None: it takes no time.
-using LatencyQuantiles = std::vector<LatencyQuantile>;
+using TimeQuantiles = std::vector<TimeQuantile>;
 
 } // namespace accord

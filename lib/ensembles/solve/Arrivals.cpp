@@ -22,8 +22,8 @@ double normalQuantile(double share) {
 /// One latency as a function of a standard normal number.
 class LognormalPieces {
 public:
-  explicit LognormalPieces(const LatencyQuantiles &latency) {
-    for (const LatencyQuantile &one : latency)
+  explicit LognormalPieces(const TimeQuantiles &latency) {
+    for (const TimeQuantile &one : latency)
       if (one.share < Rational(1))
         points.push_back({normalQuantile(one.share.toDouble()), std::log(std::max(1.0, double(one.time)))});
       else
@@ -47,7 +47,7 @@ private:
   double max = INFINITY;
 };
 
-double estimateOf(const std::vector<LatencyQuantiles> &parts, int64_t time) {
+double estimateOf(const std::vector<TimeQuantiles> &parts, int64_t time) {
   std::vector<LognormalPieces> pieces(parts.begin(), parts.end());
   double low = -9, high = 9;
   auto sum = [&](double z) {
@@ -66,25 +66,25 @@ double estimateOf(const std::vector<LatencyQuantiles> &parts, int64_t time) {
 }
 
 /// Of one latency: at most so much is there by then.
-Rational upperShare(const LatencyQuantiles &latency, int64_t time) {
-  auto next = std::ranges::lower_bound(latency, time, {}, &LatencyQuantile::time);
+Rational upperShare(const TimeQuantiles &latency, int64_t time) {
+  auto next = std::ranges::lower_bound(latency, time, {}, &TimeQuantile::time);
   return next == latency.end() ? Rational(1) : next->share;
 }
 
 } // namespace
 
-ArrivalShare arrivalShare(const std::vector<LatencyQuantiles> &parts, int64_t time) {
+ArrivalShare arrivalShare(const std::vector<TimeQuantiles> &parts, int64_t time) {
   ArrivalShare result;
   if (time < 0)
     return {0, 0, 0};
   // By time that is used up, the smallest sum of what may be later. Those that are later and no smaller are left out.
   std::map<int64_t, Rational> missing = {{0, 0}};
-  for (const LatencyQuantiles &part : parts) {
+  for (const TimeQuantiles &part : parts) {
     if (part.empty())
       continue;
     std::map<int64_t, Rational> next;
     for (const auto &[used, late] : missing)
-      for (const LatencyQuantile &one : part)
+      for (const TimeQuantile &one : part)
         if (used + one.time <= time) {
           Rational sum = late + Rational(1) - one.share;
           auto [slot, isNew] = next.try_emplace(used + one.time, sum);
@@ -107,8 +107,8 @@ ArrivalShare arrivalShare(const std::vector<LatencyQuantiles> &parts, int64_t ti
   return result;
 }
 
-std::vector<LatencyQuantiles> latencyParts(const AnswerProblem &problem, const AnsweringDevice &device) {
-  std::vector<LatencyQuantiles> parts;
+std::vector<TimeQuantiles> latencyParts(const AnswerProblem &problem, const AnsweringDevice &device) {
+  std::vector<TimeQuantiles> parts;
   for (unsigned kind : device.kinds)
     parts.push_back(problem.runs[kind][device.device][device.level].latency);
   parts.push_back(problem.devices[device.device].network);
@@ -132,7 +132,7 @@ VoteDelivery deliveryOf(const AnswerProblem &problem, const std::vector<Answerin
   }
   if (delivery.minUndelivered == delivery.undelivered)
     delivery.minUndelivered.clear();
-  for (const VotingMember &member : votingMembers(devices)) {
+  for (const PlacedVote &member : placedVotes(devices)) {
     const AnsweringDevice &on = devices[member.on];
     const Rational &bits = problem.runs[member.kind][on.device][on.level].corrupted;
     delivery.device.push_back(static_cast<unsigned>(member.on));

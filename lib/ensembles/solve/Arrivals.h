@@ -16,10 +16,10 @@ struct ArrivalShare {
 /// before and behind it has the share of the later one. Both are the share itself where there is one part with a
 /// quantile at just this time. The estimate is lognormal between quantiles: ln t is linear in the standard normal
 /// quantile of the share, and goes on so beyond the outer ones; of several parts the same quantiles are added.
-ArrivalShare arrivalShare(const std::vector<LatencyQuantiles> &parts, int64_t time);
+ArrivalShare arrivalShare(const std::vector<TimeQuantiles> &parts, int64_t time);
 
 /// Of one device: its members in turn, and its network.
-std::vector<LatencyQuantiles> latencyParts(const AnswerProblem &problem, const AnsweringDevice &device);
+std::vector<TimeQuantiles> latencyParts(const AnswerProblem &problem, const AnsweringDevice &device);
 
 /// How votes reach whoever counts them within `time`. Devices of `failed` (indices) lose all.
 VoteDelivery deliveryOf(const AnswerProblem &problem, const std::vector<AnsweringDevice> &devices, int64_t quorum,

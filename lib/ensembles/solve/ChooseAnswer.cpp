@@ -289,12 +289,12 @@ private:
     std::vector<int64_t> times;
     for (const AnsweringDevice &device : devices) {
       std::vector<int64_t> sums = {0};
-      for (const LatencyQuantiles &part : latencyParts(problem, device)) {
+      for (const TimeQuantiles &part : latencyParts(problem, device)) {
         if (part.empty())
           continue;
         std::vector<int64_t> next;
         for (int64_t sum : sums)
-          for (const LatencyQuantile &one : part)
+          for (const TimeQuantile &one : part)
             if (sum + one.time <= timeout)
               next.push_back(sum + one.time);
         std::ranges::sort(next);
@@ -512,7 +512,7 @@ private:
     const std::vector<DeviceUse> &uses = usesByDevice[device];
     if (uses.size() == 1)
       return noUse(device);
-    const int64_t members = std::ssize(votingMembers(chosen.devices));
+    const int64_t members = std::ssize(placedVotes(chosen.devices));
     if (members >= problem.maxSize)
       return fmt::format("{} members vote, and no more may", members);
     std::optional<AnswerChoice> best;

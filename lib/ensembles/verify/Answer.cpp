@@ -27,11 +27,11 @@ struct Within {
 };
 
 /// One quantile of each part: those that fit, and the smallest sum of what may be later.
-std::optional<Rational> minLate(const std::vector<const LatencyQuantiles *> &parts, size_t from, int64_t time) {
+std::optional<Rational> minLate(const std::vector<const TimeQuantiles *> &parts, size_t from, int64_t time) {
   if (from == parts.size())
     return Rational(0);
   std::optional<Rational> min;
-  for (const LatencyQuantile &one : *parts[from]) {
+  for (const TimeQuantile &one : *parts[from]) {
     if (one.time > time)
       break;
     if (auto rest = minLate(parts, from + 1, time - one.time)) {
@@ -43,12 +43,12 @@ std::optional<Rational> minLate(const std::vector<const LatencyQuantiles *> &par
   return min;
 }
 
-Within within(const std::vector<const LatencyQuantiles *> &parts, int64_t time) {
+Within within(const std::vector<const TimeQuantiles *> &parts, int64_t time) {
   Within result{0, 1};
   if (auto late = minLate(parts, 0, time); late && *late < Rational(1))
     result.low = Rational(1) - *late;
-  for (const LatencyQuantiles *part : parts)
-    for (const LatencyQuantile &one : *part)
+  for (const TimeQuantiles *part : parts)
+    for (const TimeQuantile &one : *part)
       if (one.time >= time) {
         result.high = std::min(result.high, one.share);
         break;
@@ -147,7 +147,7 @@ private:
 
   /// The probabilities that the votes of a device are there.
   Within arrival(const AnsweringDevice &on, int64_t time) const {
-    std::vector<const LatencyQuantiles *> parts;
+    std::vector<const TimeQuantiles *> parts;
     for (unsigned kind : on.kinds)
       if (!runOf(on, kind).latency.empty())
         parts.push_back(&runOf(on, kind).latency);

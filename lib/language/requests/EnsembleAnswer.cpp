@@ -66,8 +66,8 @@ private:
              }},
             {"latency",
              [&](const Constant &value) {
-               stated<LatencyQuantiles>(value, "latency", "{p50: 8 ms, p99: 20 ms}", out.latency,
-                                        [&](const Constant &one) { return quantiles(one, "latency"); });
+               stated<TimeQuantiles>(value, "latency", "{p50: 8 ms, p99: 20 ms}", out.latency,
+                                     [&](const Constant &one) { return quantiles(one, "latency"); });
              }},
             {"network", [&](const Constant &value) { network(value); }},
             {"energy",
@@ -140,7 +140,7 @@ private:
       const bool isMember = llvm::is_contained(members, name.text);
       auto *inner = of->template as<MapValue>();
       // Quantiles are a map themselves.
-      constexpr bool isMap = std::is_same_v<T, LatencyQuantiles>;
+      constexpr bool isMap = std::is_same_v<T, TimeQuantiles>;
       const bool isByMachine =
           inner && !inner->pairs.empty() && (!isMap || inner->pairs[0].second->template as<MapValue>() != nullptr);
       if (isMember && isByMachine) {
@@ -158,11 +158,11 @@ private:
     }
   }
 
-  std::optional<LatencyQuantiles> quantiles(const Constant &value, llvm::StringRef key) {
+  std::optional<TimeQuantiles> quantiles(const Constant &value, llvm::StringRef key) {
     auto *map = mapOf(value, key, "quantiles of a time", "for example: {p50: 8 ms, p99: 20 ms}");
     if (!map)
       return std::nullopt;
-    LatencyQuantiles made;
+    TimeQuantiles made;
     for (const auto &[name, time] : map->pairs) {
       auto share = quantileShare(name.text);
       if (!share) {
@@ -173,7 +173,7 @@ private:
       auto seconds = block.time(*time, key);
       if (!seconds)
         return std::nullopt;
-      LatencyQuantile one{*share, picoseconds(*seconds)};
+      TimeQuantile one{*share, picoseconds(*seconds)};
       if (!made.empty() && (one.share <= made.back().share || one.time <= made.back().time)) {
         diags
             .error(Code::OutOfRange, name.range,

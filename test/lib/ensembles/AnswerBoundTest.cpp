@@ -101,8 +101,8 @@ struct DiscreteLatency {
     return ratio(there, sum);
   }
   /// Each with a chance of `percent`.
-  LatencyQuantiles quantiles(std::mt19937 &draw, unsigned percent) const {
-    LatencyQuantiles stated;
+  TimeQuantiles quantiles(std::mt19937 &draw, unsigned percent) const {
+    TimeQuantiles stated;
     for (const auto &[at, weight] : weights)
       if (draw() % 100 < percent)
         stated.push_back({by(at), at});
@@ -159,7 +159,7 @@ TEST(AnswerBound, OfLateVotesIsNeverOptimistic) {
         joint.statistics(draw, complete ? 100 : draw() % 100, complete ? members : 2 + draw() % 2);
     VoteDelivery truth = randomDelivery(draw, members), stated = truth;
     std::vector<DiscreteLatency> latencies;
-    std::vector<LatencyQuantiles> quantiles;
+    std::vector<TimeQuantiles> quantiles;
     for (size_t d = 0; d < truth.undelivered.size(); ++d) {
       latencies.emplace_back(draw, complete ? 3 : 1 + draw() % 4);
       if (complete) { // at the same times, one of which is the time-out
@@ -226,14 +226,14 @@ TEST(AnswerBound, SumsOfLatenciesAreWithinTheirLimits) {
     for (auto &one : times)
       for (unsigned p = 0; p < parts; ++p)
         one.push_back(1 + static_cast<int64_t>(draw() % 9));
-    std::vector<LatencyQuantiles> stated(parts);
+    std::vector<TimeQuantiles> stated(parts);
     for (unsigned p = 0; p < parts; ++p)
       for (int64_t t = 1; t < 10; ++t) {
         const auto there = std::ranges::count_if(times, [&](const auto &one) { return one[p] <= t; });
         if (there > 0 && draw() % 2 && (stated[p].empty() || stated[p].back().share < ratio(there, cases)))
           stated[p].push_back({ratio(there, cases), t});
       }
-    if (std::ranges::any_of(stated, [](const LatencyQuantiles &one) { return one.empty(); }))
+    if (std::ranges::any_of(stated, [](const TimeQuantiles &one) { return one.empty(); }))
       continue; // takes no time
     const int64_t timeout = static_cast<int64_t>(draw() % 25);
     const auto there = std::ranges::count_if(
@@ -248,7 +248,7 @@ TEST(AnswerBound, SumsOfLatenciesAreWithinTheirLimits) {
 
 /// A lognormal latency by its 50th and 99th percentile: the estimate is its distribution.
 TEST(AnswerBound, EstimatesOfLognormalLatencies) {
-  const LatencyQuantiles latency = {{ratio(1, 2), 8'000'000'000}, {ratio(99, 100), 20'000'000'000}};
+  const TimeQuantiles latency = {{ratio(1, 2), 8'000'000'000}, {ratio(99, 100), 20'000'000'000}};
   const double sigma = std::log(20.0 / 8) / 2.3263478740408408; // of the normal quantile of 99 %
   for (int64_t time : {4, 9, 13, 19, 24, 40})
     if (time > 8 && time < 20)

@@ -12,7 +12,7 @@ namespace {
 
 /// Of one device: the probability that its votes are there, from the quantiles of at most three latencies.
 std::pair<Rational, Rational> arrival(const AnswerProblem &problem, const AnsweringDevice &on, int64_t time) {
-  std::vector<LatencyQuantiles> parts;
+  std::vector<TimeQuantiles> parts;
   for (unsigned kind : on.kinds)
     parts.push_back(problem.runs[kind][on.device][on.level].latency);
   if (!problem.devices[on.device].network.empty())
@@ -22,13 +22,13 @@ std::pair<Rational, Rational> arrival(const AnswerProblem &problem, const Answer
     Rational late = 0;
     int64_t sum = 0;
     for (size_t p = 0; p < parts.size(); ++p) {
-      const LatencyQuantile &one = parts[p][code >> p & 1];
+      const TimeQuantile &one = parts[p][code >> p & 1];
       sum += one.time, late = late + Rational(1) - one.share;
     }
     if (sum <= time)
       low = std::max(low, Rational(1) - late);
   }
-  for (const LatencyQuantiles &part : parts) {
+  for (const TimeQuantiles &part : parts) {
     Rational there = time <= part[0].time ? part[0].share : time <= part[1].time ? part[1].share : Rational(1);
     high = std::min(high, there);
   }
