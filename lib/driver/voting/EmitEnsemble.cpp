@@ -1,6 +1,7 @@
 #include "lib/driver/voting/EmitEnsemble.h"
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/ExitStatus.h"
+#include "lib/ensembles/output/Answer.h"
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/service/call/HttpCall.h"
 #include "lib/support/CommandHost.h"
@@ -64,7 +65,9 @@ int emitEnsemble(const EmitEnsembleOptions &options) {
     if (const auto url = service::httpUrlOf(fmt::format("http://{}:1", host));
         !url || url->port != "1" || !url->path.empty())
       return fail(Code::BadCommandLine, fmt::format("--hosts: expected a name or an address, found '{}'", host));
-  auto made = scriptsFrom<EnsemblePlan>(options, resultFile(options.answer, kVoteFile), readEnsemble);
+  auto made = hasResultFile(options.answer, kAnswerFile)
+                  ? scriptsFrom<AnswerPlan>(options, resultFile(options.answer, kAnswerFile), readAnswerPlan)
+                  : scriptsFrom<EnsemblePlan>(options, resultFile(options.answer, kVoteFile), readEnsemble);
   if (!made)
     return fail(made.error().code, made.error().message);
   SourceManager sources;

@@ -137,12 +137,15 @@ Result<void> placeMembers(RunningEnsemble &running, const EnsembleScriptOptions 
   return {};
 }
 
-/// Equal weights are one vote each.
-void weighMembers(VotingConfig &config, int64_t quorum) {
+/// Equal weights are one vote each. Soft votes are those of a plan whose table says what they were.
+void weighMembers(VotingConfig &config, int64_t quorum, const MemberStatistics &statistics) {
   const int64_t unit = config.members[0].weight;
   const bool isWeighted = llvm::any_of(config.members, [&](const VotingMember &one) { return one.weight != unit; });
-  config.rule = isWeighted ? VoteRule::Weighted : VoteRule::Majority;
-  config.quorum = isWeighted ? quorum : (quorum + unit - 1) / unit;
+  if (statistics.table.softWrong)
+    config.rule = VoteRule::Soft;
+  else
+    config.rule = isWeighted ? VoteRule::Weighted : VoteRule::Majority;
+  config.quorum = config.rule == VoteRule::Majority ? (quorum + unit - 1) / unit : quorum;
 }
 
 /// "wide", "wide.2": the next of its kind.
@@ -186,10 +189,42 @@ Result<RunningEnsemble> runningEnsemble(const EnsemblePlan &plan, const Ensemble
   }
   if (auto placed = placeMembers(running, options); !placed)
     return placed.takeError();
-  weighMembers(config, plan.answer ? plan.answer->quorum : quorumOf(plan));
+  weighMembers(config, plan.answer ? plan.answer->quorum : quorumOf(plan), plan.statistics);
   config.planned = plan.answer ? PlannedAnswer{plan.answer->wrong.toDouble(), plan.answer->none.toDouble()}
                                : PlannedAnswer{chosen->errorAfterFailures.toDouble(), 0};
   return std::move(running);
+}
+
+Result<RunningEnsemble> runningEnsemble(const AnswerPlan &plan, const EnsembleScriptOptions &options) {
+  const auto &chosen = plan.result.best;
+  if (!chosen)
+    return Error{Code::NotAPlacement, fmt::format("the answer for ensemble '{}' has chosen no members", plan.name)};
+  RunningEnsemble running;
+  VotingConfig &config = running.config;
+  config.name = plan.name, config.classes = options.classes;
+  config.timeout =
+      plan.problem.timeout > 0 ? static_cast<double>(plan.problem.timeout) * 1e-9 : options.timeout; // of ps
+  for (const AnsweringDevice &device : chosen->devices) {
+    const AnswerProblem::Device &of = plan.problem.devices[device.device];
+    running.devices.push_back(
+        {.name = fmt::format("{}-{}", of.name, device.number + 1), .level = of.levels[device.level], .members = {}});
+  }
+  std::map<unsigned, unsigned> copies;
+  for (const auto &member : accord::votingMembers(chosen->devices)) {
+    running.devices[member.on].members.push_back(config.members.size());
+    const AnswerProblem::Kind &kind = plan.problem.kinds[member.kind];
+    config.members.push_back(nextMember(kind.name, copies[member.kind], kind.weight));
+  }
+  if (auto placed = placeMembers(running, options); !placed)
+    return placed.takeError();
+  weighMembers(config, chosen->quorum, plan.statistics);
+  config.planned = PlannedAnswer{std::max(chosen->wrong, chosen->wrongAfter).toDouble(),
+                                 std::max(chosen->none, chosen->noneAfter).toDouble()};
+  return std::move(running);
+}
+
+std::optional<int64_t> samplesOfTable(const AnswerPlan &plan) {
+  return plan.statistics.table.samples > 0 ? std::optional(plan.statistics.table.samples) : std::nullopt;
 }
 
 std::optional<int64_t> samplesOfTable(const EnsemblePlan &plan) {
@@ -219,6 +254,11 @@ Result<AnswerFiles> ensembleScripts(const EnsemblePlan &plan, const EnsembleScri
   AnswerFiles files = scriptsOf(running, samplesOfTable(plan));
   files.push_back({"train.sh", trainText(plan, running)});
   return std::move(files);
+}
+
+Result<AnswerFiles> ensembleScripts(const AnswerPlan &plan, const EnsembleScriptOptions &options) {
+  ACCORD_TRY(running, runningEnsemble(plan, options));
+  return scriptsOf(running, samplesOfTable(plan));
 }
 
 } // namespace accord::voting

@@ -1,5 +1,6 @@
 // The files with which an ensemble that `accord vote` chose is trained, measured and started.
 #pragma once
+#include "lib/ensembles/problem/AnswerPlan.h"
 #include "lib/ensembles/problem/EnsemblePlan.h"
 #include "lib/support/Result.h"
 #include "lib/support/documents/AnswerFile.h"
@@ -9,7 +10,7 @@ namespace accord::voting {
 
 struct EnsembleScriptOptions {
   int64_t classes = 0;            ///< labels, which a plan does not know
-  double timeout = 100;           ///< milliseconds
+  double timeout = 100;           ///< milliseconds, where the plan has none
   std::vector<std::string> hosts; ///< of the devices that are used, in their order; empty: all on this machine
   int64_t port = 8501;            ///< of the first member of each host; others follow
 };
@@ -31,13 +32,20 @@ struct RunningEnsemble {
 /// another number of hosts than devices.
 Result<RunningEnsemble> runningEnsemble(const EnsemblePlan &plan, const EnsembleScriptOptions &options);
 
+/// Members that a plan chose to answer: its quorum, time-out and limits.
+Result<RunningEnsemble> runningEnsemble(const AnswerPlan &plan, const EnsembleScriptOptions &options);
+
 /// So many samples a table of the chosen members needs to certify what is required (without a requirement: the error
 /// that is guaranteed), if as many votes are wrong as in the table there is, or else half of what is required; nothing:
 /// no number does.
 std::optional<int64_t> samplesOfTable(const EnsemblePlan &plan);
+/// As many as the table of votes has from which the plan follows; nothing: there is none.
+std::optional<int64_t> samplesOfTable(const AnswerPlan &plan);
 
 /// ensemble.json; train.sh; start/DEVICE.sh for each device; answer.sh; engine.py; collect_votes.py.
 Result<AnswerFiles> ensembleScripts(const EnsemblePlan &plan, const EnsembleScriptOptions &options);
+/// The same without train.sh: members that answer are trained before, and elsewhere.
+Result<AnswerFiles> ensembleScripts(const AnswerPlan &plan, const EnsembleScriptOptions &options);
 
 /// Of the files beside this one.
 std::string collectVotesScript(int64_t samples);

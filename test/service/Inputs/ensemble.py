@@ -1,7 +1,7 @@
 """An ensemble of five members as real processes, beside what follows from its table of votes and its service times.
 
 usage: ensemble.py ACCORD FOLDER STEP... [--requests N] [--slack MS]
-Steps: calm, killed, stopped, slow, lost, collected, scripts, overhead. Prints a line for each, and ends with 1 at what disagrees.
+Steps: calm, killed, stopped, slow, lost, planned, collected, scripts, overhead. Prints a line for each, and ends with 1 at what disagrees.
 """
 import argparse
 import collections
@@ -39,6 +39,24 @@ ensemble five of t {
   answer { undelivered = {a100_80g: %s}, corrupted = {a100_80g: %s}, quorum = %d }
 }
 """
+
+
+# The same members where answers are planned: quantiles of 4 ms + lognormal(6 ms, 0.4).
+ANSWERS = (
+    TRAINING[: TRAINING.index("  answer {")]
+    + """  answer {
+    timeout = %d ms
+    quorum = %d
+    latency = {m: {a100_80g: {p50: 10 ms, p90: 14.02 ms, p99: 19.22 ms, p9999: 30.57 ms}}}
+    energy = {m: {a100_80g: 1 J}}
+    memory = {m: 1 MiB}
+    undelivered = {a100_80g: 0.01}
+  }
+  require no_answer <= 0.01
+  minimize answer_error
+}
+"""
+)
 
 
 def fail(text):
@@ -187,12 +205,15 @@ class Ensemble:
 
     def plan(self, lost, changed):
         """accord vote and accord emit ensemble; ports that are free."""
-        source = os.path.join(self.folder, "five.dnn")
-        with open(source, "w", encoding="utf-8") as file:
-            file.write(TRAINING % (lost, changed, QUORUM))
-        self.run("vote", source, "-o", os.path.join(self.folder, "out"))
+        self.plan_text(TRAINING % (lost, changed, QUORUM))
         with open(os.path.join(self.folder, "out", "vote.json"), encoding="utf-8") as file:
             self.answer = json.load(file)["answer"]
+
+    def plan_text(self, text):
+        source = os.path.join(self.folder, "five.dnn")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(text)
+        self.run("vote", source, "-o", os.path.join(self.folder, "out"))
         self.scripts = os.path.join(self.folder, "run")
         self.run("emit", "ensemble", os.path.join(self.folder, "out"), "-o", self.scripts, "--classes", str(CLASSES), "--timeout-ms", str(TIMEOUT))
         self.config = os.path.join(self.scripts, "ensemble.json")
@@ -460,6 +481,31 @@ def collected(ensemble, table, options):
     print(f"collected: {number} samples as the members have them, and accord vote reads them")
 
 
+def planned(ensemble, table, options):
+    """What a plan of answers states of wrong and missing answers, and of when they are decided, with a loss of 1 % of the votes."""
+    ensemble.plan_text(ANSWERS % (TIMEOUT, QUORUM))
+    with open(os.path.join(ensemble.folder, "out", "answer.json"), encoding="utf-8") as file:
+        best = json.load(file)["best"]
+    ensemble.members("--lost", "0.01")
+    ensemble.serve()
+    report = ensemble.ask(options.requests, connections=options.connections * 2)
+    expect(not report["contradictions"], f"contradicts the plan: {report['contradictions']}")
+    wrong, none = exact(table, 0.01, 0)
+    expect(wrong <= fraction(best["wrong"]) and none <= fraction(best["none"]), f"exact are {wrong} and {none}, planned {best}")
+    expect(report["wrong"]["low"] <= wrong <= report["wrong"]["high"], f"{wrong} is outside of {report['wrong']}")
+    text = []
+    for time_of in best["times"]:
+        share = fraction(time_of["share"])
+        key = {0.5: "p50", 0.99: "p99", 0.999: "p99_9"}[share]
+        limit = time_of["decided_ps"] / 1e9
+        expect(report["latency_ms"][key] <= limit + options.slack, f"{key} is {report['latency_ms'][key]} ms, planned at most {limit}")
+        text.append(f"{key} {report['latency_ms'][key]:.2f} ms (planned at most {limit:.2f})")
+    print(
+        f"planned: {report['requests']} requests, wrong {100 * report['wrong']['share']:.3f} % (planned at most {100 * fraction(best['wrong']):.3f} %),"
+        f" none {100 * report['none']['share']:.4f} % (planned at most {100 * fraction(best['none']):.4f} %), " + ", ".join(text)
+    )
+
+
 def scripts(ensemble, table, options):
     """The emitted scripts start members with an engine of the user, and the server; ended, they leave nobody behind."""
     ensemble.plan(0, 0)
@@ -517,7 +563,7 @@ def overhead(ensemble, table, options):
     print("overhead: " + "; ".join(text))
 
 
-STEPS = {step.__name__: step for step in (calm, killed, stopped, slow, lost, collected, scripts, overhead)}
+STEPS = {step.__name__: step for step in (calm, killed, stopped, slow, lost, planned, collected, scripts, overhead)}
 
 
 def main():
