@@ -197,7 +197,7 @@ std::optional<VerifiedCertificate> verifySparsity(const CertificateRequest &requ
   if (plan->accuracy)
     proof.trusted.push_back("what is said of accuracy, as the measurements showed it");
   if (plan->pipeline)
-    proof.trusted.push_back("what is stated of stages: their cycles, what limits them, and why");
+    proof.trusted.push_back("what is stated of stages without a limit of multipliers, and why they are limited");
   VerifiedCertificate verified{std::move(proof)};
   if (verified.proof.holds())
     verified.printed = filesOf(*plan);

@@ -53,7 +53,7 @@ public:
 
           if (sparsity && !sparsity->channels.empty()) {
             for (int64_t fine = 1; fine <= window; ++fine)
-              if (proof::cyclesOf(layer, {g, in, out, fine}, sparsity) < max) {
+              if (proof::cyclesOf(layer, {g, in, out, fine}, sparsity).max() < max) {
                 int64_t count = multipliers(g, in, out, fine);
                 best = best < 0 ? count : std::min(best, count);
                 break;
@@ -156,11 +156,19 @@ private:
         return find(Code::MemoryExceeded, fmt::format("layer '{}' is not folded by {} x {} x {} x {}", name, of.groups,
                                                       of.in, of.out, of.fine));
       int64_t count = layer.multipliers(of.groups, of.in, of.out, of.fine);
-      double cycles = proof::cyclesOf(layer.layer, of, sparsity);
+      const DataflowCycles parts = proof::cyclesOf(layer.layer, of, sparsity);
+      const double cycles = parts.max();
       if (count != stage.multipliers || !near(cycles, stage.cycles.max()))
         find(Code::WrongObjective,
              fmt::format("layer '{}' has {} multipliers and takes {} cycles; stated are {} and {}", name, count, cycles,
                          stage.multipliers, stage.cycles.max()));
+      else if (!near(parts.products, stage.cycles.products) || !near(parts.input, stage.cycles.input) ||
+               !near(parts.output, stage.cycles.output) || !near(stage.busy * result.interval, cycles))
+        find(Code::WrongObjective,
+             fmt::format("products, input and output of layer '{}' take {}, {} and {} cycles, of {}; stated are {}, {} "
+                         "and {}, and {} of them",
+                         name, parts.products, parts.input, parts.output, result.interval, stage.cycles.products,
+                         stage.cycles.input, stage.cycles.output, stage.busy));
       multipliers += count;
       loss += sparsity ? sparsity->loss : 0;
       slowest = std::max(slowest, cycles);

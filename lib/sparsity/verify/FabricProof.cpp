@@ -136,7 +136,7 @@ double ofChannels(const DataflowLayer &layer, const DataflowFolding &of, const D
 
 } // namespace
 
-double cyclesOf(const DataflowLayer &layer, const DataflowFolding &of, const DataflowSparsity *sparsity) {
+DataflowCycles cyclesOf(const DataflowLayer &layer, const DataflowFolding &of, const DataflowSparsity *sparsity) {
   const Parts p = partsOf(layer, of);
   const double results = double(layer.rows) * layer.columns, filters = double(p.filters);
   const double inputs = double(layer.inputRows) * layer.inputColumns * double(p.groups * p.channels);
@@ -147,7 +147,7 @@ double cyclesOf(const DataflowLayer &layer, const DataflowFolding &of, const Dat
     turns *= steps(sparsity->windows, of.fine);
   else
     turns = ofChannels(layer, of, *sparsity);
-  return std::max({results * filters * turns, results * double(p.groups) * filters, inputs});
+  return {results * filters * turns, inputs, results * double(p.groups) * filters};
 }
 
 FabricUse useOf(const DataflowLayer &layer, const DataflowFolding &of, bool skipsZeros, const DataflowMemory &memory,
@@ -326,7 +326,7 @@ private:
     for (size_t z = 0; z <= layer.sparsity.size(); ++z) {
       const DataflowSparsity *sparsity = z > 0 ? &layer.sparsity[z - 1] : nullptr;
       if ((!sparsity && (layer.kernelRows * layer.kernelColumns) % of.fine != 0) ||
-          !(cyclesOf(layer, of, sparsity) < max))
+          !(cyclesOf(layer, of, sparsity).max() < max))
         continue;
       std::vector<Row> found; // with this folding
       for (const DataflowMemory &memory : memories) {

@@ -6,7 +6,7 @@
 namespace accord::proof {
 
 /// Cycles of an image; of zeros that were measured by channel, those of the stream with the most.
-double cyclesOf(const DataflowLayer &layer, const DataflowFolding &folding, const DataflowSparsity *sparsity);
+DataflowCycles cyclesOf(const DataflowLayer &layer, const DataflowFolding &folding, const DataflowSparsity *sparsity);
 /// Multipliers, memories, look-up tables and transfers.
 FabricUse useOf(const DataflowLayer &layer, const DataflowFolding &folding, bool skipsZeros,
                 const DataflowMemory &memory, const DataflowFabric &fabric);
