@@ -210,7 +210,7 @@ Result<RunningEnsemble> runningEnsemble(const AnswerPlan &plan, const EnsembleSc
         {.name = fmt::format("{}-{}", of.name, device.number + 1), .level = of.levels[device.level], .members = {}});
   }
   std::map<unsigned, unsigned> copies;
-  for (const auto &member : accord::votingMembers(chosen->devices)) {
+  for (const auto &member : placedVotes(chosen->devices)) {
     running.devices[member.on].members.push_back(config.members.size());
     const AnswerProblem::Kind &kind = plan.problem.kinds[member.kind];
     config.members.push_back(nextMember(kind.name, copies[member.kind], kind.weight));
