@@ -46,7 +46,7 @@ COMMANDS = {
     "vote": ("vote", ["vote", "vote_answers"]),
 }
 # Commands that are no functions: clients of a scheduler, and what is for the command line; `accord.run` runs them, too.
-OTHERS = {"cancel", "completion", "drain", "guard", "man", "measure", "queue", "run", "schema", "serve", "token", "top", "watch"}
+OTHERS = {"answer", "ask", "cancel", "completion", "drain", "guard", "man", "measure", "member", "queue", "run", "schema", "serve", "token", "top", "watch"}
 # Options with which a command prints text instead of its document: `accord.run` has them.
 TEXT_OPTIONS = {
     "calibrate": ["accuracy", "placements"],

@@ -27,6 +27,7 @@ from .results import (
     Time,
     Verify,
     Vote,
+    VoteAnswers,
 )
 
 __all__ = [
@@ -311,10 +312,14 @@ def diff(
 
 @checked()
 def emit(
-    backend: Literal["torchrun", "megatron", "accelerate", "deepspeed", "titan", "maxtext", "slurm", "kubernetes", "chakra"],
+    backend: Literal["torchrun", "megatron", "accelerate", "deepspeed", "titan", "maxtext", "slurm", "kubernetes", "chakra", "ensemble"],
     plan: Value,
     *,
     out: Optional[Value] = None,
+    classes: Optional[int] = None,
+    timeout_ms: Optional[float] = None,
+    hosts: Optional[Union[Value, Sequence[Value]]] = None,
+    port: Optional[int] = None,
     rank: Optional[int] = None,
     script: Optional[Value] = None,
     image: Optional[Value] = None,
@@ -335,9 +340,13 @@ def emit(
 ) -> Emit:
     """Write a launch script or manifest for a plan.
 
-    backend: torchrun, megatron, accelerate, deepspeed, titan, maxtext, slurm or kubernetes; chakra: execution traces
-    plan: A folder that `accord compile` wrote, or its plan.json
-    out: File to write (default: standard output); chakra: a folder
+    backend: torchrun, megatron, accelerate, deepspeed, titan, maxtext, slurm or kubernetes; chakra: execution traces; ensemble: what trains, measures and starts the members of a vote
+    plan: A folder that `accord compile` wrote, or its plan.json; ensemble: one of `accord vote`, or its vote.json
+    out: File to write (default: standard output); chakra and ensemble: a folder
+    classes: Ensemble: how many labels there are
+    timeout_ms: Ensemble: from a request to its answer (default: 100)
+    hosts: Ensemble: of the used devices, in their order (default: this machine)
+    port: Ensemble: of the first member of each host; others follow (default: 8501)
     rank: Chakra: the trace of this rank alone
     script: Kubernetes: the training script in the image
     image: Kubernetes: the container's image
@@ -358,6 +367,10 @@ def emit(
     """
     options: Options = {
         "--output": out,
+        "--classes": classes,
+        "--timeout-ms": timeout_ms,
+        "--hosts": hosts,
+        "--port": port,
         "--rank": rank,
         "--script": script,
         "--image": image,
@@ -904,6 +917,10 @@ def prune(
     passes: Optional[Value] = None,
     effort: Optional[int] = None,
     confidence: Optional[float] = None,
+    traces: Optional[Value] = None,
+    thresholds: Optional[Value] = None,
+    weight_bits: Optional[int] = None,
+    activation_bits: Optional[int] = None,
     out: Optional[Value] = None,
 ) -> Prune:
     """Choose a sparsity pattern and a storage format for each layer of a training.
@@ -927,6 +944,10 @@ def prune(
     passes: Passes to run on the training graph, as a pipeline: 'a,b{option=1}'
     effort: Work of the search: 0 is a first answer, each step about doubles it, at most 40 (default: 4)
     confidence: Confidence level of the limits of time and memory
+    traces: Table of zero products by layer and channel (.csv), on a device of layers side by side
+    thresholds: Table of thresholds with density and accuracy (.csv): one of them is taken
+    weight_bits: Bits of a weight, on a device of layers side by side
+    activation_bits: Bits of an activation there
     out: Folder for prune.json, sparsity.mlir and report.html
     """
     options: Options = {
@@ -948,6 +969,10 @@ def prune(
         "--passes": passes,
         "--effort": effort,
         "--confidence": confidence,
+        "--traces": traces,
+        "--thresholds": thresholds,
+        "--weight-bits": weight_bits,
+        "--activation-bits": activation_bits,
         "--output": out,
     }
     answer = asked("prune", [file], options, [Prune], writes=True)
@@ -1117,7 +1142,7 @@ def vote(
     threads: Optional[int] = None,
     effort: Optional[int] = None,
     out: Optional[Value] = None,
-) -> Vote:
+) -> Union[Vote, VoteAnswers]:
     """Choose the members of an ensemble and their devices, with a guaranteed error of their majority vote.
 
     file: A .dnn file with an `ensemble`
@@ -1142,5 +1167,5 @@ def vote(
         "--effort": effort,
         "--output": out,
     }
-    answer = asked("vote", [file], options, [Vote], writes=True)
-    return cast("Vote", answer)
+    answer = asked("vote", [file], options, [Vote, VoteAnswers], writes=True)
+    return cast("Union[Vote, VoteAnswers]", answer)

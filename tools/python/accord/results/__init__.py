@@ -24,3 +24,4 @@ from .time import Time as Time
 from .unknown import Unknown as Unknown
 from .verify import Verify as Verify
 from .vote import Vote as Vote
+from .vote_answers import VoteAnswers as VoteAnswers

@@ -5,7 +5,7 @@ from typing import List, Literal, Optional
 from ..answer import Answer
 from ..record import Record, key
 
-__all__ = ["Alternative", "AnswerEntry", "Attained", "Bound", "Certificate", "Conflict", "Delivery", "Device", "ErrorStatistics", "ErrorStatisticsEntry", "ErrorStatisticsJoint", "ErrorStatisticsVote", "Failure", "Guarantee", "GuaranteeBound", "Individual", "Joint", "Limit", "Member", "Multiplier", "Objective", "On", "Placement", "Rejected", "Size", "Vote", "VoteCertificate", "Votes"]
+__all__ = ["Alternative", "AnswerEntry", "Attained", "Bound", "Certificate", "Class", "Conflict", "Delivery", "Device", "ErrorStatistics", "ErrorStatisticsEntry", "ErrorStatisticsJoint", "ErrorStatisticsVote", "Failure", "Guarantee", "GuaranteeBound", "Individual", "Joint", "Limit", "Member", "Multiplier", "Objective", "On", "Placement", "Rejected", "Size", "Vote", "VoteCertificate", "Votes", "VotesClass"]
 
 
 class Objective(Record):
@@ -42,7 +42,9 @@ class Delivery(Record):
 
     corrupted: List[str] = key("by member: probability that its vote is wrong on its way")
     devices: List[int] = key("by member")
+    min_undelivered: Optional[List[str]] = key("by device: the same, at least; where it is missing, the other is exact")
     quorum: int = key("weight of votes without which there is no answer")
+    undecided: Optional[Literal[True]] = key("the claim is that votes do not decide, not that an answer is wrong")
     undelivered: List[str] = key("by device: probability that none of its votes arrives in time")
     weights: List[int] = key()
 
@@ -129,6 +131,15 @@ class Certificate(Record):
     members: List[int] = key("by kind of member")
 
 
+class Class(Record):
+    """An object of the document."""
+
+    class_: str = key(name="class")
+    error: str = key()
+    samples: int = key()
+    wrong: int = key()
+
+
 class Device(Record):
     """An object of the document."""
 
@@ -146,12 +157,21 @@ class ErrorStatisticsJoint(Record):
     samples: Optional[int] = key()
 
 
+class VotesClass(Record):
+    """An object of the document."""
+
+    class_: str = key(name="class")
+    patterns: List[List[int]] = key()
+
+
 class Votes(Record):
     """An object of the document."""
 
+    classes: Optional[List[VotesClass]] = key("the same by true class")
     members: List[int] = key()
     patterns: List[List[int]] = key()
     samples: int = key()
+    soft_wrong: Optional[int] = key("samples that a soft vote of all members gets wrong; where it is missing, votes are counted")
 
 
 class ErrorStatisticsEntry(Record):
@@ -269,6 +289,7 @@ class Vote(Answer):
     answer: Optional[AnswerEntry] = key()
     best: Optional[int] = key("index into sizes")
     certificates: List[Certificate] = key()
+    classes: List[Class] = key("of inputs of one true class, how often the chosen vote is wrong at most")
     confidence: str = key("an exact fraction: 0.25, 1/3")
     device_failures: int = key("devices that may fail")
     devices: List[Device] = key()
