@@ -189,8 +189,18 @@ dnn::ModelOp Program::model(const TrainingJob &job, const std::map<std::string, 
   request.precision = job.precision;
   request.optimizer = job.optimizer;
   const std::optional<InferenceRequest> &inference = job.inference;
-  if (inference && inference->phase == InferenceRequest::Phase::Decode)
+  if (inference && inference->phase == InferenceRequest::Phase::Decode) {
+    if (!parameter(job, "seq")) {
+      data->diags
+          .error(Code::NotSupported, inference->phaseAt,
+                 fmt::format("model '{}' has no parameter 'seq' that is a number, which 'decode' sets to 1",
+                             job.model->name.text))
+          .note(job.model->name.range, "the model is declared here")
+          .help("let its number of tokens be a parameter: model NAME(seq = 1024) { … }");
+      return nullptr;
+    }
     request.overrides["seq"] = 1;
+  }
   dnn::ModelOp built = ModelBuilder(data->diags, data->sources, *data->module).build(request);
   if (built && inference)
     built->setAttr(dnn::kForwardOptions, inference->options().attribute(data->context));

@@ -136,7 +136,7 @@ std::optional<ObjectiveExpression> Program::Data::metric() {
   return ObjectiveExpression{maximize, text.trim().str(), std::make_shared<Constant>(std::move(*value)), at};
 }
 
-/// Precision and optimizer that neither the file nor the command line says.
+/// The optimizer where neither the file nor the command line says it; inference has none.
 void Program::Data::settleDefaults(TrainingJob &job) {
   if (job.inference) {
     if (!options.optimizer.empty())
