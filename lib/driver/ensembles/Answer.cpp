@@ -7,9 +7,12 @@
 #include "lib/ensembles/solve/ChooseAnswer.h"
 #include "lib/language/requests/EnsembleAnswer.h"
 #include "lib/language/requests/Ensembles.h"
+#include "lib/planning/output/EstimateJson.h"
 #include "lib/support/Version.h"
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
+#include <map>
 
 namespace accord {
 namespace {
@@ -39,11 +42,40 @@ const T *statedOf(const std::vector<Answer::Stated<T>> &all, const std::string &
   return best;
 }
 
+/// What a member takes on a machine by the plan of its inference.
+struct PlannedMember {
+  std::string reason; ///< why it does not run there; empty: it does
+  int64_t picoseconds = 0;
+  double joules = 0; ///< for one input
+  int64_t bytes = 0;
+};
+
+/// Where the session's job is inference: a latency is taken to be the upper end of its interval, where the machine has
+/// one. Nothing after errors.
+std::optional<PlannedMember> planMember(Session &session) {
+  if (!session.prepare())
+    return std::nullopt;
+  const TrainingJob &job = session.job();
+  auto work = session.graphs().workAt(job.batch, 1);
+  auto planned = work ? session.planFor(std::move(*work)) : std::nullopt;
+  if (!planned)
+    return std::nullopt;
+  if (!planned->feasible)
+    return PlannedMember{planned->conflicts.empty() ? "no plan is feasible"
+                                                    : fmt::format("{}: {}", planned->conflicts.front().constraint,
+                                                                  planned->conflicts.front().detail)};
+  EstimateTotals totals;
+  session.account(*planned, totals);
+  const double seconds = totals.estimate ? totals.estimate->high : planned->schedule.step.seconds().value;
+  return PlannedMember{"", static_cast<int64_t>(std::ceil(seconds * 1e12)),
+                       totals.stepEnergy().value / static_cast<double>(job.batch), planned->memory.peak};
+}
+
 class AnswerPlanner {
 public:
   AnswerPlanner(Session &base, const Options &options, const EnsembleRequest &request, std::optional<int> &status)
       : options(options), request(request), answer(request.answer.value_or(Answer())), status(status),
-        diags(base.diagnostics()) {}
+        diags(base.diagnostics()), isInference(base.job().inference.has_value()) {}
 
   std::optional<AnswerPlan> run() {
     plan.name = request.name, plan.train = request.train, plan.version = kVersion;
@@ -104,7 +136,8 @@ private:
       problem.limits.push_back({late.share, late.time});
     if (!request.answers.late.empty() && answer.timeout == 0)
       return refuse(Code::MissingKey, request.answers.late.front().location,
-                    "answers are required in a time, and no latency of members is stated",
+                    isInference ? "answers are required in a time, and no time-out is stated"
+                                : "answers are required in a time, and no latency of members is stated",
                     "answer { timeout = 50 ms, latency = {…: {p50: 8 ms, p99: 20 ms}} }");
     problem.timeout = answer.timeout;
     if (answer.hasQuorum)
@@ -114,7 +147,7 @@ private:
     problem.objective = request.objective == name(AnswerObjective::Latency) ? AnswerObjective::Latency
                         : request.objective == name(AnswerObjective::Error) ? AnswerObjective::Error
                                                                             : AnswerObjective::Energy;
-    if (!request.answers.isObjective && answer.energy.empty() && problem.maxWrong)
+    if (!request.answers.isObjective && answer.energy.empty() && !isInference && problem.maxWrong)
       problem.objective = AnswerObjective::Error;
     problem.minSize = std::max<int64_t>(1, request.min);
     if (request.max > 0)
@@ -202,18 +235,46 @@ private:
     return true;
   }
 
-  /// What is stated of a member on a machine. Where a model of the machine computes these, it stands in their place.
+  /// Of a member on a machine, where the ensemble is of an inference. Null after errors, which are printed.
+  const PlannedMember *plannedMember(const std::string &member, const std::string &machine) {
+    auto [slot, isNew] = planned.try_emplace({member, machine});
+    if (!isNew)
+      return &slot->second;
+    Options own = options;
+    own.elaborate.ensemble = request.name;
+    own.elaborate.member = member;
+    own.elaborate.target = machine;
+    Session session(own);
+    auto found = planMember(session);
+    if (!found || session.diagnostics().hasErrors()) {
+      status = session.finish(kWrongInput, "vote");
+      return nullptr;
+    }
+    return &(slot->second = std::move(*found));
+  }
+
+  /// What is stated of a member on a machine; where nothing is, and the ensemble is of an inference, what its plan
+  /// takes.
   std::optional<MemberRun> runOf(size_t kind, const AnswerProblem::Device &device, const Answer::Level &level) {
     const std::string &member = request.kinds[kind].name;
     MemberRun run;
     const TimeQuantiles *latency = statedOf(answer.latency, member, device.name);
-    run.isPossible = answer.latency.empty() || latency;
+    const double *joules = statedOf(answer.energy, member, device.name);
+    const PlannedMember *plan = nullptr;
+    if (isInference && (!latency || !joules) && !(plan = plannedMember(member, device.name)))
+      return std::nullopt;
+    run.isPossible = latency || (plan ? plan->reason.empty() : answer.latency.empty());
     if (latency)
       run.latency = *latency;
-    const double *joules = statedOf(answer.energy, member, device.name);
+    else if (plan && run.isPossible && this->plan.problem.timeout > 0)
+      run.latency = {{Rational(1), plan->picoseconds}};
+    if (plan && run.isPossible)
+      run.memory = plan->bytes;
     if (joules)
       run.joules = *joules * level.energy;
-    else if (run.isPossible && plan.problem.objective == AnswerObjective::Energy)
+    else if (plan)
+      run.joules = plan->joules * level.energy;
+    else if (run.isPossible && this->plan.problem.objective == AnswerObjective::Energy)
       return refuse(Code::MissingRate, answer.location.line ? answer.location : request.location,
                     fmt::format("the energy of answers is to be minimized, and that of '{}' on '{}' is not stated",
                                 member, device.name),
@@ -285,7 +346,15 @@ private:
     if (!answer.bitErrorsFile.empty())
       assume("bit errors make a right vote wrong independently of other members and of the input; between rates of the "
              "curve the next larger one counts");
-    if (!answer.latency.empty() || !answer.energy.empty())
+    if (!planned.empty())
+      assume(fmt::format(
+          "what is not stated of a member on a machine follows from the plan of inference '{}' there: a latency is "
+          "the upper end of its interval, and the same for each input",
+          request.train));
+    for (const auto &[who, one] : planned)
+      if (!one.reason.empty())
+        assume(fmt::format("'{}' does not run on '{}': {}", who.first, who.second, one.reason));
+    if (!answer.latency.empty() || !answer.energy.empty() || !planned.empty())
       assume("latencies, energies and memory of members as they are stated; devices that are idle, and what counts the "
              "votes, take no energy");
   }
@@ -295,7 +364,9 @@ private:
   const Answer answer;
   std::optional<int> &status;
   Diagnostics &diags;
+  bool isInference;                  ///< that the ensemble is of: its plans say what members take
   std::vector<BitErrorCurve> curves; ///< by kind of member
+  std::map<std::pair<std::string, std::string>, PlannedMember> planned; ///< by member and machine
   AnswerPlan plan;
 };
 

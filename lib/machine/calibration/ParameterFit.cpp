@@ -460,6 +460,9 @@ Parameters priorOf(const Machine &machine) {
   double peak = peakOf(machine, "bf16");
   if (!(peak > 0))
     return prior;
+  // Processors without tensor cores have few units to fill: in proportion to what they compute.
+  if (std::ranges::none_of(machine.cores, [](const Core &core) { return core.kind == CoreKind::Tensor; }))
+    prior[Parameter::ProductWave] *= std::min(1.0, peak / kPeak);
   double r = std::clamp(peak / kPeak, 1.0, 20.0);
   for (Parameter p : {Parameter::ProductEfficiency, Parameter::AttentionEfficiency})
     prior[p] *= std::pow(r, -0.2);
