@@ -60,7 +60,8 @@ const ParameterInfo &info(size_t index);
 
 /// The prior's medians for a machine. A chip with r times the 16-bit peak of an A100 needs larger
 /// products to fill it and is held back more by power and operand delivery: efficiencies go with
-/// r^-0.2, depth and wave with the root of r, for r of at least 1. These are engineering defaults,
+/// r^-0.2, depth and wave with the root of r, for r of at least 1. A processor without tensor cores has few
+/// units to fill: its wave goes with r, for r below 1, too. These are engineering defaults,
 /// held against published steps in docs/accuracy.md.
 Parameters priorOf(const Machine &machine);
 

@@ -84,6 +84,7 @@ private:
   void forwardTensors();
   void expertsInUse(dnn::MoeExpertsOp op, Operation &into);
   void cache(dnn::CachedOp op, const std::string &name);
+  std::optional<int64_t> elementBits(mlir::Value value, bool isProduct) const;
   std::optional<int64_t> storedBits(mlir::Value value, bool isProduct) const;
   std::optional<int64_t> savedBytes(mlir::Operation *op, bool isProduct, bool written) const;
   std::string typeIn(mlir::Operation &op, bool isProduct) const;
@@ -140,23 +141,30 @@ static dnn::ReadOp weightOf(mlir::Value value) {
   return value.getDefiningOp<dnn::ReadOp>();
 }
 
-/// Bits of all elements of an operand or result with the scales of groups; nothing if they are those of its type.
-std::optional<int64_t> Extractor::storedBits(mlir::Value value, bool isProduct) const {
+/// Bits of an element of an operand or result; nothing if they are those of its type.
+std::optional<int64_t> Extractor::elementBits(mlir::Value value, bool isProduct) const {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || !isa<FloatType>(type.getElementType()))
     return std::nullopt;
-  int64_t own = 8 * elementBytes(type.getElementType());
-  bool isWeight = forward.weightBits > 0 && isProduct && type.getRank() >= 2 && weightOf(value);
-  int64_t bits = isWeight ? forward.weightBits : forward.valueBits;
+  int64_t bits = forward.valueBits;
   if (forward.cacheBits > 0 && value.getDefiningOp<dnn::CachedOp>())
     bits = forward.cacheBits;
-  if (bits == 0 || bits >= own)
+  else if (forward.weightBits > 0 && isProduct && type.getRank() >= 2 && weightOf(value))
+    bits = forward.weightBits;
+  return bits > 0 && bits < 8 * elementBytes(type.getElementType()) ? std::optional(bits) : std::nullopt;
+}
+
+/// Of all its elements, those of weights with the scales of their groups.
+std::optional<int64_t> Extractor::storedBits(mlir::Value value, bool isProduct) const {
+  auto bits = elementBits(value, isProduct);
+  if (!bits)
     return std::nullopt;
   constexpr int64_t kScale = 16;
+  auto type = cast<RankedTensorType>(value.getType());
   auto elements = volume(type.getShape(), out.microbatch);
   auto all = checkedMultiply(elements, bits);
   int64_t group = forward.groupSize > 0 ? forward.groupSize : type.getShape().back();
-  if (isWeight && all && group > 0)
+  if (forward.weightBits > 0 && isProduct && type.getRank() >= 2 && weightOf(value) && all && group > 0)
     all = checkedAdd(all, (*elements + group - 1) / group * kScale);
   return all;
 }
@@ -278,11 +286,8 @@ std::vector<LoopTensor> Extractor::tensors(WorkOpInterface op) {
     mlir::Value value =
         tensor.written ? mlir::Value(op->getResult(index - operands)) : mlir::Value(op->getOperand(index));
     tensor.elementBits = 8 * elementBytes(getElementTypeOrSelf(value.getType()));
-    if (storedBits(value, op.isContraction()))
-      tensor.elementBits = static_cast<decltype(tensor.elementBits)>(
-          weightOf(value) && forward.weightBits > 0 && op.isContraction() ? forward.weightBits
-          : forward.cacheBits > 0 && value.getDefiningOp<dnn::CachedOp>() ? forward.cacheBits
-                                                                          : forward.valueBits);
+    if (auto bits = elementBits(value, op.isContraction()))
+      tensor.elementBits = *bits;
     for (AffineExpr position : map.getResults())
       tensor.dimensions.push_back(termsOf(position, w.domain.size()));
     auto type = dyn_cast<RankedTensorType>(value.getType());
