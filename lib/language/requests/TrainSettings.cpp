@@ -95,6 +95,11 @@ private:
           .error(Code::UnknownPrecision, value.range,
                  "'mixed' is of trainings: it keeps weights in fp32 for the optimizer, and inference has none")
           .help("write the type of its argument alone, such as bf16");
+    else if (const std::vector<std::string> known{"fp32", "tf32", "bf16", "fp16", "fp8", "int8"};
+             !value.failed() && (!word || !llvm::is_contained(known, word->text)))
+      diags.error(Code::UnknownPrecision, value.range, fmt::format("{} is no precision", value.describe()))
+          .suggest(nearest(word ? word->text : "", known))
+          .help(fmt::format("precisions of an inference: {}", fmt::join(known, ", ")));
     else
       out.precision = precisionOf(value, context, diags);
   }
