@@ -114,9 +114,10 @@ Result<void> Server::run() {
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
   }
-  // A vote that is late says nothing, but its connection can be used again: it is waited for some time longer.
+  // A vote that is late says nothing, but its connection can be used again: it is waited for as long as the time-out
+  // once more. Longer, votes that never come would hold so many connections that others are refused.
   const PoolLimits limits{.connections = options_.connectionsPerMember,
-                          .abandon = std::max(2.0, config_.timeout / 100)};
+                          .abandon = std::max(1.0, 2 * config_.timeout / 1000)};
   for (const VotingMember &member : config_.members) {
     const auto url = service::httpUrlOf(member.url);
     if (!url || url->isEncrypted || !url->path.empty())
