@@ -238,14 +238,20 @@ class BoundProver {
 
 public:
   BoundProver(const PlacementProblem &problem, double bound, uint64_t effort, double passes,
-              const std::vector<PathBound> &paths, const std::atomic<bool> *stop = nullptr)
-      : p(problem), bound(bound), passes(passes), stop(stop), cuts(problem), costs(problem, cuts),
-        suffixes(problem, cuts, costs, bound, effort, work, stop) {
+              const std::vector<PathBound> &paths, const std::atomic<bool> *stop = nullptr, bool alsoOfMore = false)
+      : p(problem), bound(bound), passes(passes), stop(stop), alsoOfMore(alsoOfMore), cuts(problem),
+        costs(problem, cuts), suffixes(problem, cuts, costs, bound, effort, work, stop) {
     for (const PathBound &one : paths)
       pathsOf[{one.microbatches, one.virtualStages, one.groups, one.parallelConfig}] = &one;
   }
 
   BoundProof run() {
+    prove();
+    out.work = work + costs.work;
+    return std::move(out);
+  }
+
+  void prove() {
     bool all = configurations(p, list);
     out.configurations = list.size();
     std::vector<UnprovenConfiguration> open;
@@ -276,7 +282,7 @@ public:
     for (const UnprovenConfiguration &one : open) {
       bool proved = plans(one);
       if (out.better)
-        return std::move(out);
+        return;
       if (!proved && closed[one.configuration])
         closed[one.configuration] = 0, left.push_back(one.configuration);
     }
@@ -288,7 +294,6 @@ public:
       out.trusted.push_back(fmt::format(
           "the planner's search: {} of {} configurations are not {} again; the first is {}", left.size(),
           out.configurations, std::isinf(bound) ? "shown to fit no plan" : "bounded", describe(list[left[0]])));
-    return std::move(out);
   }
 
   UnprovenPlacements open() {
@@ -505,7 +510,17 @@ private:
       return;
     }
     lowerBound.ends = metrics->step - p.hostOverheadPerStep;
-    bool exact = !ruleOf(c.schedule).delaysWeights || !choice;
+    // A group that waits for others in its last pass may recompute more in another one, to hide more gradients.
+    if (choice && c.virtualStages > 1 && p.overlapFraction > 0 && p.maxOverlap > 0) {
+      if (!withoutExchange) {
+        withoutExchange = p;
+        for (ParallelConfig &config : withoutExchange->parallelConfigs)
+          config.gradientSyncs.clear(), config.expertGradientSyncs.clear();
+      }
+      if (auto replayed = reevaluate(*withoutExchange, plan, passes))
+        lowerBound.ends = replayed->step - p.hostOverheadPerStep;
+    }
+    bool exact = !ruleOf(c.schedule).delaysWeights || (!choice && !alsoOfMore);
     if (exact && reaches(valueOf(lowerBound)))
       return;
     if (better(plan, *metrics))
@@ -543,10 +558,12 @@ private:
   std::map<std::array<int64_t, 4>, const PathBound *> pathsOf;
   double passes;
   const std::atomic<bool> *stop; ///< null: only the effort ends the proof
+  bool alsoOfMore;
   PlacementCuts cuts;
   StageCosts costs;
   PlacementSuffixes suffixes;
   std::vector<Configuration> list;
+  std::optional<PlacementProblem> withoutExchange; ///< the same but for this; made when a replay needs it
   BoundProof out;
 };
 
@@ -557,9 +574,9 @@ UnprovenPlacements unprovenPlacements(const PlacementProblem &problem, double bo
 }
 
 BoundProof proveBound(const PlacementProblem &problem, double bound, uint64_t effort, double passes,
-                      const std::vector<PathBound> &paths, const std::atomic<bool> *stop) {
+                      const std::vector<PathBound> &paths, const std::atomic<bool> *stop, bool alsoOfMore) {
   if (!ruleOf(problem.objective).isMemory)
-    return BoundProver(problem, bound, effort, passes, paths, stop).run();
+    return BoundProver(problem, bound, effort, passes, paths, stop, alsoOfMore).run();
   if (bound <= 0)
     return {};
   PlacementProblem less = problem;
@@ -567,7 +584,7 @@ BoundProof proveBound(const PlacementProblem &problem, double bound, uint64_t ef
   for (auto &deviceType : less.deviceTypes)
     if (deviceType.memory >= bound)
       deviceType.memory = static_cast<int64_t>(std::ceil(bound)) - 1;
-  BoundProof proof = BoundProver(less, INFINITY, effort, passes, {}, stop).run();
+  BoundProof proof = BoundProver(less, INFINITY, effort, passes, {}, stop, alsoOfMore).run();
   if (proof.better)
     if (auto metrics = reevaluate(problem, *proof.better, passes))
       proof.value = metrics->value;

@@ -12,6 +12,7 @@ struct BoundProof {
   uint64_t byWork = 0, byCuts = 0, byPlans = 0; ///< of these proved by each step below
   std::vector<std::string> trusted;             ///< which are not
   std::vector<std::string> wrong;               ///< what `paths` state that is not so
+  uint64_t work = 0;                            ///< steps taken, of the effort
 };
 
 /// That no plan of the problem that fits has an objective below `bound` (infinite: that none
@@ -41,12 +42,19 @@ struct BoundProof {
 ///    (BalancedStepBound.h) says, with the paths of the configuration if there are any.
 /// 3. Plans. Cuts and parallel configurations enumerated as far as 2. does not exclude them, each replayed with the
 ///    least that must be computed again, which is its best (passes in a fixed order never end
-///    earlier when one takes longer; not so ZB-H1, of which only 2. counts).
+///    earlier when one takes longer; not so ZB-H1, of which only 2. counts). With several stages in a group, more
+///    recomputation in one may hide gradients while the last pass waits for another group: without any exchange of
+///    these.
 ///
 /// Of the objective `Memory`: that no plan fits into `bound` - 1 bytes of every device.
 /// `stop` ends it like `effort`: what is not proved by then is trusted.
+///
+/// `alsoOfMore`: what is proved has to hold of every problem that differs in larger costs, too. A replay of ZB-H1 says
+/// nothing of these, since its passes may change places; of schedules with several stages in a group see `Relaxation`
+/// in SparsePlacementVerifier.cpp.
 BoundProof proveBound(const PlacementProblem &problem, double bound, uint64_t effort, double passes,
-                      const std::vector<PathBound> &paths = {}, const std::atomic<bool> *stop = nullptr);
+                      const std::vector<PathBound> &paths = {}, const std::atomic<bool> *stop = nullptr,
+                      bool alsoOfMore = false);
 /// What 1. and 2. leave of a bound of an objective that grows with the step. It holds for all problems whose layers are
 /// runs of these, or take more; interleaved, 1. alone.
 struct UnprovenPlacements {

@@ -3,6 +3,8 @@
 #include "lib/placement/verify/PlacementBoundProof.h"
 #include "lib/placement/verify/PlacementVerifier.h"
 #include "lib/placement/verify/PlanReevaluation.h"
+#include "test/support/PlacementEnumerator.h"
+#include "test/support/PlacementProblems.h"
 #include "test/support/PlacementRandom.h"
 #include <gtest/gtest.h>
 
@@ -385,6 +387,25 @@ TEST(PlacementVerify, WhatIsNotProvedIsTrusted) {
     EXPECT_TRUE(verify(p, best, &trusted, {0, 0}).empty());
     ASSERT_GE(trusted.size(), 1u);
     EXPECT_NE(trusted[0].find("too many to replay"), std::string::npos);
+  }
+}
+
+/// More recomputation makes these steps shorter, so that no replay with the least of it proves anything.
+TEST(PlacementVerify, MoreRecomputationMayHideMoreOfAnExchange) {
+  for (uint64_t seed : test::kHidingPlacements) {
+    const PlacementProblem problem = test::hidingPlacement(seed);
+    const test::Enumerated best = test::enumeratePlans(problem);
+    ASSERT_TRUE(best.plan) << seed;
+    Placement fastest = *best.plan;
+    for (PlacedStage &stage : fastest.stages)
+      for (size_t i = 0; i < stage.layers.size(); ++i) {
+        const auto &choices = problem.cost(stage.layers[i], stage.parallelConfig)->recomputeChoices;
+        stage.recomputeChoices[i] = static_cast<uint32_t>(
+            std::ranges::min_element(choices, {}, &RecomputeChoice::recomputeTime) - choices.begin());
+      }
+    EXPECT_GT(reevaluate(problem, fastest)->value, best.best) << seed;
+    const BoundProof proof = proveBound(problem, best.best + 1, 60'000'000, 2e7);
+    EXPECT_TRUE(proof.better || !proof.trusted.empty()) << seed;
   }
 }
 
