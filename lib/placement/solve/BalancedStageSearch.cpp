@@ -593,8 +593,10 @@ double BalancedStageSearch::branch(Minimax &minimax, Node root, size_t maxSubset
     for (BalancedSubset &half : halves) {
       Node next{std::move(half), node.bound, proof++, {}};
       tighten(minimax, next, 24);
-      if (std::isinf(next.bound))
+      if (std::isinf(next.bound)) { // no plan of better value is in it
+        closed = std::min(closed, searchState_.cutoff());
         continue;
+      }
       heap.push_back(std::move(next));
       std::push_heap(heap.begin(), heap.end());
     }

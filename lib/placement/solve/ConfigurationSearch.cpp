@@ -341,13 +341,14 @@ double ConfigurationSearch::bestOfTable() {
 double ConfigurationSearch::table() {
   if (configuration_.virtualStages > 1 || !lattice_.complete)
     return 0;
+  const double useful = searchState_.cutoff(); // the table has nothing that is worth more
   longest_ = longest();
   windows();
   for (int64_t s = 0; s <= stages_; ++s)
     if (low_[s] > high_[s])
-      return searchState_.cutoff(); // no cut of better value fits
+      return useful; // no cut of better value fits
   if (low_[0] > 0)
-    return searchState_.cutoff();
+    return useful;
   listStates();
   if (!makeCells())
     return 0;
@@ -362,8 +363,7 @@ double ConfigurationSearch::table() {
       return 0;
   }
   tabled_ = true;
-  double best = bestOfTable();
-  return std::isinf(best) ? std::max(searchState_.cutoff(), 0.0) : best;
+  return std::max(0.0, std::min(useful, bestOfTable()));
 }
 
 // --- Depth-first search from the first stage on, what promises most first. ---

@@ -139,3 +139,24 @@ TEST(PlacementExact, NoPlanOfEightLayersOnEightDevicesIsBetter) {
   EXPECT_GT(all.deep, 100u);
   EXPECT_GT(all.sampled, 1000u);
 }
+
+/// A search that may end at a gap leaves out what is within it, and its bound does not pass what it left out.
+TEST(PlacementExact, NoBoundWithAGapIsAboveTheBest) {
+  size_t open = 0;
+  std::vector<uint64_t> seeds{1244};
+  for (uint64_t seed = 1; seed <= 500; ++seed)
+    seeds.push_back(seed);
+  for (uint64_t seed : seeds) {
+    PlacementProblem problem = test::randomPlacement(seed, 5, 4);
+    PlacementOptions options;
+    options.effort = 14, options.gap = 0.2;
+    PlacementResult result = place(problem, options);
+    test::Enumerated all = test::enumeratePlans(problem, {});
+    if (!all.plan || !result.plan)
+      continue;
+    EXPECT_LE(result.bound, all.best * (1 + 1e-9)) << "seed " << seed << ": " << result.proof;
+    EXPECT_LE(result.value, all.best / 0.8 * (1 + 1e-9)) << "seed " << seed;
+    open += result.value > all.best * (1 + 1e-9);
+  }
+  EXPECT_GT(open, 20u);
+}
