@@ -127,6 +127,20 @@ Result<OperationCost> combineCosts(const Operation &op, const Machine &machine, 
   return cost;
 }
 
+/// Where the law of boards gave the dense energy, and not that of the operation's parts (`own`), it gives that with
+/// zeros in proportion; without energies of parts, in proportion to time.
+void chargeLike(const OperationCost &dense, Joules own, SparseCost &cost) {
+  if (own == dense.energy || !cost.used)
+    return;
+  if (own.value > 0) {
+    cost.mean.energy = cost.mean.energy * (dense.energy / own);
+    cost.quantileEnergy = cost.quantileEnergy * (dense.energy / own);
+  } else if (dense.time.value > 0) {
+    cost.mean.energy = dense.energy * (cost.mean.time / dense.time);
+    cost.quantileEnergy = dense.energy * (cost.quantile / dense.time);
+  }
+}
+
 /// Arithmetic and traffic by one share: updates of parameters that the mask keeps.
 Result<SparseCost> updateCost(const Operation &op, const Machine &machine, const OperationCost &dense,
                               const LinearSparsity &sparsity) {
@@ -243,8 +257,12 @@ Result<SparseCost> sparseCost(const WorkGraph &graph, const Operation &op, const
   auto again = combineCosts(op, machine, dense, dense.compute, "", dense.bytes);
   if (!again || again->time != dense.time)
     return asDense(dense);
-  if (op.phase == Phase::Update)
-    return updateCost(op, machine, dense, sparsity);
+  if (op.phase == Phase::Update) {
+    auto update = updateCost(op, machine, dense, sparsity);
+    if (update)
+      chargeLike(dense, again->energy, *update);
+    return update;
+  }
   const Core &core = machine.cores[dense.core];
   auto product = productOf(graph, op);
   if (!product || !core.sparse)
@@ -319,6 +337,7 @@ Result<SparseCost> sparseCost(const WorkGraph &graph, const Operation &op, const
   result.stationary = Bytes(both.stationary.whole * both.stationary.quantile);
   result.streaming = Bytes(both.streaming.whole * both.streaming.quantile);
   result.used = saves || both.stationary.mean != 1 || both.streaming.mean != 1;
+  chargeLike(dense, again->energy, result);
   return result;
 }
 

@@ -1,5 +1,5 @@
+#include "lib/sparsity/output/AccuracyOutput.h"
 #include "lib/sparsity/output/Sparsity.h"
-#include "lib/support/documents/FractionText.h"
 #include "lib/support/documents/SearchStatus.h"
 
 namespace json = llvm::json;
@@ -66,10 +66,6 @@ void describeResult(JsonFields &f, SelectionResult &result) {
       .about("null: no limit")
       .field("bound", result.bound, describeLimit)
       .field("states", result.states);
-}
-
-void describeExact(JsonVisitor &v, Rational &fraction) {
-  describeFraction(v, fraction, [](const Rational &) { return true; }, "expected a fraction");
 }
 
 void describeProduct(JsonFields &f, SparseProductTime &product) {
@@ -193,20 +189,6 @@ void describeStep(JsonFields &f, PruneStep &step) {
       .field("other_time_s", step.otherSeconds);
 }
 
-void describeAccuracy(JsonFields &f, AccuracyReport &report) {
-  f.field("metric", report.metric)
-      .field("guaranteed", report.guaranteed)
-      .about("an exact fraction")
-      .field("min_accuracy", report.min, describeExact)
-      .computed(
-          "min_accuracy_fraction", [&] { return report.min.toDouble(); }, kAnyNumber)
-      .field("confidence", report.confidence)
-      .field("basis", report.level)
-      .maybe("required", report.required, describeExact)
-      .field("inputs", report.inputs)
-      .field("assumptions", report.assumptions);
-}
-
 void describePlan(JsonFields &f, SparsityPlan &plan) {
   std::vector<std::string> excluded;
   if (f.writes())
@@ -229,7 +211,7 @@ void describePlan(JsonFields &f, SparsityPlan &plan) {
       .field("excluded_options", excluded)
       .maybe("step", plan.step, describeStep)
       .maybe("pipeline", plan.pipeline)
-      .maybe("accuracy", plan.accuracy, describeAccuracy)
+      .maybe("accuracy", plan.accuracy)
       .check("step", plan.step || plan.pipeline, "missing value");
   if (f.reads() && (plan.step || plan.pipeline))
     for (std::string &message : excluded)

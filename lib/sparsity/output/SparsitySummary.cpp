@@ -1,4 +1,5 @@
 #include "lib/report/ReportPage.h"
+#include "lib/sparsity/output/AccuracyOutput.h"
 #include "lib/sparsity/output/Sparsity.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/SummaryLines.h"
@@ -11,10 +12,6 @@ namespace accord {
 namespace {
 
 constexpr size_t kMaxReportedRejections = 2;
-
-std::string shareText(const Rational &share) {
-  return fmt::format("{:.6g} %", (share * Rational(100'000'000)).floor().toDouble() / 1e6);
-}
 
 std::string objectiveText(const std::string &objective) {
   return objective == "step_time" ? "step time"
@@ -121,18 +118,6 @@ std::string pipelineTable(const SparsityPlan &plan, const TextStyle &style, Lett
     table.row(row);
   }
   return table.text(style);
-}
-
-void addAccuracy(SummaryLines &lines, const AccuracyReport &report) {
-  lines.add("accuracy",
-            fmt::format("{} at least {}{}{}", report.metric, shareText(report.min),
-                        report.confidence.empty() ? "" : fmt::format(" with confidence {}", report.confidence),
-                        report.required ? fmt::format("; {} is required", shareText(*report.required)) : ""));
-  lines.add("basis", report.level);
-  for (const std::string &input : report.inputs)
-    lines.add("input", input);
-  for (const std::string &assumption : report.assumptions)
-    lines.add("assumes", assumption);
 }
 
 } // namespace

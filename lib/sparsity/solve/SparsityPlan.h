@@ -1,22 +1,12 @@
 // What `accord prune` answers: zeros of each layer, what they take and save, and what is claimed of accuracy.
 #pragma once
+#include "lib/sparsity/problem/AccuracyReport.h"
 #include "lib/sparsity/solve/FabricLayers.h"
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace accord {
-
-/// What is claimed of accuracy, and why.
-struct AccuracyReport {
-  std::string metric;
-  bool guaranteed = false;          ///< else an estimate
-  Rational min;                     ///< a share, with the confidence
-  std::optional<Rational> required; ///< nothing: it is told, not asked for
-  std::string confidence;           ///< "0.95", empty without samples
-  std::string level;                ///< "A: the whole network was measured", …
-  std::vector<std::string> inputs, assumptions;
-};
 
 struct SparsityPlan {
   std::string training, model, machine, version;

@@ -1,7 +1,6 @@
 #include "lib/sparsity/solve/SparsitySearch.h"
-#include "lib/sparsity/cost/ExpectedTimes.h"
 #include "lib/sparsity/cost/Format.h"
-#include "lib/sparsity/cost/SparseCost.h"
+#include "lib/sparsity/cost/SparseLayerUse.h"
 #include "lib/sparsity/solve/Select.h"
 #include "lib/support/NamePattern.h"
 #include "llvm/ADT/IntEqClasses.h"
@@ -15,7 +14,6 @@
 namespace accord {
 namespace {
 
-constexpr llvm::StringLiteral kUpdate = ".update", kGradientSum = ".gradient_sum";
 constexpr unsigned kOperands = 3;
 const char *const kOperandNames[kOperands] = {"weights", "activations", "gradients"};
 
@@ -27,33 +25,6 @@ struct Layer {
   std::vector<OperationId> exchanges = {}; ///< of its gradients, with other devices
   size_t number = 0;                       ///< in the order of the forward pass
 };
-
-/// By what updates it, as values inside of a repeat have no names of their own; a parameter that several operations
-/// share is updated elsewhere, and has one.
-std::string parameterOf(const WorkGraph &graph, const PrunedLayer &layer, ValueId value) {
-  // The update of weights that are another layer's too is not among this one's.
-  for (OperationId id : layer.operations)
-    if (const Operation &op = graph.operations[id];
-        op.phase == Phase::Update && op.name.ends_with(kUpdate) && updatesWeights(op, layer))
-      return op.name.substr(0, op.name.size() - kUpdate.size());
-  // What several layers use has the sum of their gradients.
-  auto isResult = [&](ValueId of) {
-    return std::any_of(layer.operations.begin(), layer.operations.end(), [&](OperationId id) {
-      const Operation &op = graph.operations[id];
-      return op.phase == Phase::WeightGradient &&
-             std::find(op.results.begin(), op.results.end(), of) != op.results.end();
-    });
-  };
-  for (const Operation &sum : graph.operations)
-    if (llvm::StringRef name = sum.name;
-        name.consume_back(kGradientSum) && std::any_of(sum.operands.begin(), sum.operands.end(), isResult))
-      for (const Operation &op : graph.operations)
-        if (op.phase == Phase::Update && op.name == name.str() + kUpdate.str() && updatesWeights(op, layer))
-          return name.str();
-  for (size_t i = 0; i < graph.values.size() && graph.values[value].alias != kNone; ++i)
-    value = graph.values[value].alias;
-  return graph.values[value].name.empty() ? layer.name : graph.values[value].name;
-}
 
 std::vector<Layer> layersOf(const WorkGraph &graph) {
   std::vector<Layer> layers;
@@ -94,6 +65,29 @@ public:
   explicit SparsitySearcher(const SparsitySearch &search) : search_(search), request_(search.request) {}
 
   std::variant<PrunePlan, std::vector<Rejection>> run() {
+    if (auto rejected = listOptions())
+      return std::move(*rejected);
+    plan_.result = select(plan_.problem);
+    if (!plan_.result.feasible)
+      return std::vector<Rejection>{
+          {{Code::RequirementNotShown,
+            "no sparsity configuration, including the dense one, satisfies the accuracy requirement",
+            request_.accuracy ? request_.accuracy->location : request_.location,
+            {}},
+           ""}};
+    total();
+    return std::move(plan_);
+  }
+
+  std::variant<PrunePlan, std::vector<Rejection>> options() {
+    if (auto rejected = listOptions())
+      return std::move(*rejected);
+    return std::move(plan_);
+  }
+
+private:
+  /// All but the choice; what is wrong, if anything.
+  std::optional<std::vector<Rejection>> listOptions() {
     auto rejected = [](Error issue) { return std::vector<Rejection>{{std::move(issue), ""}}; };
     layers_ = layersOf(search_.graph);
     findScope();
@@ -109,17 +103,9 @@ public:
     objective();
     if (std::string error = check(plan_.problem); !error.empty())
       return rejected({Code::NotSkipped, "options of layers cannot be compared: " + error, request_.location, {}});
-    plan_.result = select(plan_.problem);
-    if (!plan_.result.feasible)
-      return rejected({Code::RequirementNotShown,
-                       "no sparsity configuration, including the dense one, satisfies the accuracy requirement",
-                       request_.accuracy ? request_.accuracy->location : request_.location,
-                       {}});
-    total();
-    return std::move(plan_);
+    return std::nullopt;
   }
 
-private:
   /// Without gradients, only what a forward pass runs.
   bool counts(OperationId id) const {
     return !request_.forwardOnly || search_.graph.operations[id].phase == Phase::Forward;
@@ -237,6 +223,7 @@ private:
     if (!dense)
       return dense.error();
     layer.options.push_back(std::move(*dense));
+    std::vector<LinearSparsity> zeros(1);
     std::vector<AccuracyQuery> queries;
     for (const Pattern &w : choices[0])
       for (const Pattern &a : choices[1])
@@ -251,9 +238,11 @@ private:
             return option.error();
           }
           layer.options.push_back(std::move(*option));
+          zeros.push_back(zerosOf(patterns));
           queries.push_back(queryOf(layer, patterns));
         }
     queries_.push_back(std::move(queries));
+    plan_.zeros.push_back(std::move(zeros));
     plan_.layers.push_back(std::move(layer));
     return std::nullopt;
   }
@@ -287,6 +276,7 @@ private:
     size_t at = 0;
     for (unsigned i = 0; i < plan_.layers.size(); ++i) {
       std::vector<PruneOption> &options = plan_.layers[i].options, kept;
+      std::vector<LinearSparsity> &zeros = plan_.zeros[i], keptZeros(1);
       kept.push_back(std::move(options.front()));
       for (size_t o = 1; o < options.size(); ++o, ++at) {
         const AccuracyQueryResult &answer = plan_.evaluation.results[at];
@@ -300,8 +290,9 @@ private:
         options[o].loss = answer.counts ? answer.loss : Rational(0);
         options[o].lines = answer.lines;
         kept.push_back(std::move(options[o]));
+        keptZeros.push_back(std::move(zeros[o]));
       }
-      options = std::move(kept);
+      options = std::move(kept), zeros = std::move(keptZeros);
     }
     return true;
   }
@@ -324,11 +315,15 @@ private:
                        words("streaming", core.sparse->streaming));
   }
 
+  LinearSparsity zerosOf(const Patterns &patterns) const {
+    return {patterns[0].of, patterns[1].of, patterns[2].of, number(request_.maskPeriod)};
+  }
+
   Result<PruneOption> optionOf(const Layer &of, bool first, const Patterns &patterns) const {
     const Pattern &w = patterns[0];
     PruneOption option;
     option.label = labelOf(patterns, true), option.sparsity = labelOf(patterns, false);
-    const LinearSparsity sparsity{w.of, patterns[1].of, patterns[2].of, number(request_.maskPeriod)};
+    const LinearSparsity sparsity = zerosOf(patterns);
     option.format = describe(w.of.format);
     if (w.rule)
       option.encoding = encoding(w.of.format).value_or("");
@@ -374,40 +369,20 @@ private:
     option.expectedMax = option.quantile;
     bool usesKernels = false;
     for (const auto &[id, part] : cost.parts) {
-      const Operation &op = search_.graph.operations[id];
-      const OperationCost &dense = search_.costs.operations[id];
-      const std::optional<SparseCore> &core = search_.machine.cores[dense.core].sparse;
-      auto product = core && runsSparseKernels(*core) && part.cycles < 1 ? productOf(search_.graph, op) : std::nullopt;
-      if (!product)
+      auto time = expectedProduct(search_.graph, search_.machine, search_.costs, id, part, search_.kernels);
+      if (!time)
         continue;
       usesKernels = true;
-      SparseProductTime time{op.name,
-                             double(search_.graph.executions(id)),
-                             number(product->rows),
-                             number(product->depth),
-                             number(product->columns),
-                             dense.type,
-                             dense.time.value,
-                             part.mean.time.value};
-      expectKernels(time, search_.kernels);
-      option.expected += time.executions * (time.expected - time.ideal);
-      option.expectedMin += time.executions * (time.min - time.ideal);
-      option.expectedMax += time.executions * (time.max - time.ideal);
-      option.products.push_back(std::move(time));
+      option.expected += time->executions * (time->expected - time->ideal);
+      option.expectedMin += time->executions * (time->min - time->ideal);
+      option.expectedMax += time->executions * (time->max - time->ideal);
+      option.products.push_back(std::move(*time));
     }
     if (!usesKernels || !w.isChosen() || !w.of.pattern.dynamic || request_.forwardOnly ||
         w.of.format.kind == SparseFormat::Kind::Dense)
       return;
-    const WorkGraph &graph = search_.graph;
-    MaskSearchTime masks;
-    masks.transposable = w.of.pattern.transposable;
-    masks.elements = number(of.of.weights.outputs) * number(of.of.weights.reduction);
-    masks.bits = number(of.of.weightBits);
-    masks.matrices = double(graph.executions(of.of.forward)) / double(std::max<int64_t>(1, graph.microbatches));
-    masks.period = number(request_.maskPeriod);
-    masks.bandwidth = search_.machine.memories.empty() ? 0 : search_.machine.memories.front().bandwidth.value;
-    masks.type = search_.costs.operations[of.of.forward].type;
-    expectMaskSearch(masks, search_.kernels);
+    const MaskSearchTime masks = maskSearchOf(search_.graph, search_.machine, search_.costs, of.of, w.of.pattern,
+                                              number(request_.maskPeriod), search_.kernels);
     option.expected += masks.seconds;
     option.expectedMin += masks.min, option.expectedMax += masks.max;
     option.masks = masks;
@@ -574,6 +549,10 @@ std::vector<std::vector<unsigned>> groupsOf(const std::vector<AccuracyQueryResul
 
 std::variant<PrunePlan, std::vector<Rejection>> searchSparsity(const SparsitySearch &search) {
   return SparsitySearcher(search).run();
+}
+
+std::variant<PrunePlan, std::vector<Rejection>> sparsityOptions(const SparsitySearch &search) {
+  return SparsitySearcher(search).options();
 }
 
 } // namespace accord

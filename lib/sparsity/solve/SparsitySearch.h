@@ -23,6 +23,7 @@ struct SparsitySearch {
 };
 
 struct PrunePlan : PruneStep {
+  std::vector<std::vector<LinearSparsity>> zeros; ///< by layer and option
   SelectionProblem problem;
   SelectionResult result;
   AccuracyEvaluation evaluation;
@@ -49,5 +50,7 @@ std::vector<std::string> layerNames(const WorkGraph &graph);
 /// those whose accuracy was measured together, take one option. What is refused: issues of `sparseCost`, at the rule;
 /// what `evaluateAccuracy` rejects of the requirement; A1005 where no choice keeps the budget of losses.
 std::variant<PrunePlan, std::vector<Rejection>> searchSparsity(const SparsitySearch &search);
+/// The same options with their losses and budgets, before any is chosen: `result`, choices and totals are empty.
+std::variant<PrunePlan, std::vector<Rejection>> sparsityOptions(const SparsitySearch &search);
 
 } // namespace accord
