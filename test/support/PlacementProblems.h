@@ -187,6 +187,17 @@ inline PlacementProblem randomPlacement(uint64_t seed, size_t layers = 6, int64_
   return problem;
 }
 
+/// A chain on two groups with several stages each, all of whose gradients may be hidden. In these, a group of the best
+/// plan waits for the other one before its last pass, and hides more where another pass of it recomputes more.
+inline constexpr uint64_t kHidingPlacements[] = {5176, 11130, 13702, 14820};
+inline PlacementProblem hidingPlacement(uint64_t seed) {
+  PlacementProblem problem = randomPlacement(seed, 6, 6);
+  problem.limits = {}, problem.objective = PlacementObjective::StepTime, problem.minStep = 0;
+  problem.overlapFraction = 1, problem.maxOverlap = 1;
+  problem.schedules = {PipelineSchedule::Interleaved};
+  return problem;
+}
+
 /// A language model with `blocks` equal blocks between an embedding and a head on 1,024 devices of
 /// 80 GB in servers of eight: 1F1B, GPipe and interleaved; tensor, data and micro-batch degrees.
 inline PlacementProblem languageModelPlacement(int64_t blocks, int64_t batch = 1536) {

@@ -42,10 +42,11 @@ struct Layering {
 /// What one layer of a class takes on one device; times of one micro-batch in picoseconds.
 struct LayerUse {
   int64_t forward = 0;
-  int64_t backward = 0;                           ///< without `weight` and `recomputeTime`
-  int64_t weight = 0;                             ///< of weight gradients
-  int64_t recomputeTime = 0;                      ///< of what is computed again
-  int64_t update = 0;                             ///< once per step
+  int64_t backward = 0;      ///< without `weight` and `recomputeTime`
+  int64_t weight = 0;        ///< of weight gradients
+  int64_t recomputeTime = 0; ///< of what is computed again
+  int64_t update = 0;        ///< once per step
+  int64_t masks = 0;         ///< once per step, on every replica: finding masks of weights that move
   int64_t weights = 0, gradients = 0, states = 0; ///< bytes of residents
   int64_t quantized = 0;                          ///< of the weights' copies for products of 8 bits, not in `weights`
   /// Bytes from the forward to the backward pass of a micro-batch, the layer's input if its backward pass reads it.

@@ -1,4 +1,5 @@
 #include "lib/placement/builder/ParallelConfigCosts.h"
+#include "lib/placement/builder/LayerSparsity.h"
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -39,7 +40,7 @@ public:
       cost_.update = share(mine, copies_) + share(use_.update - mine, parallelConfig_.data);
     }
     int64_t throughLink = (parallelConfig_.hostStates ? states : 0) + (parallelConfig_.hostWeights ? weights : 0);
-    cost_.update = std::max(cost_.update, link(throughLink));
+    cost_.update = std::max(cost_.update, link(throughLink)) + use_.masks;
     cost_.weightMemory = (parallelConfig_.hostWeights ? 0 : weights) + quantized;
     cost_.gradientMemory = gradients;
     cost_.staticMemory = cost_.weightMemory + cost_.gradientMemory + (parallelConfig_.hostStates ? 0 : states);
@@ -170,16 +171,9 @@ bool isDominated(const PlacementProblem &problem, const ParallelConfig &parallel
       known.oneGroup != parallelConfig.oneGroup)
     return false;
   for (size_t c = 0; c < costs.size(); ++c) {
-    const PlacementProblem::Cost &a = *problem.classes[c].costs[other], &b = costs[c];
-    if (a.forward > b.forward || a.backward > b.backward || a.weight != b.weight || a.update > b.update ||
-        a.staticMemory > b.staticMemory || a.hostStaticMemory > b.hostStaticMemory || a.gradients > b.gradients ||
-        a.expertGradients > b.expertGradients || a.weights > b.weights || a.tied > b.tied || a.joules > b.joules ||
-        a.recomputeJoules > b.recomputeJoules)
+    const PlacementProblem::Cost &a = *problem.classes[c].costs[other];
+    if (a.weight != costs[c].weight || !isNoMore(a, costs[c]))
       return false;
-    for (const RecomputeChoice &recomputeChoice : b.recomputeChoices)
-      if (std::none_of(a.recomputeChoices.begin(), a.recomputeChoices.end(),
-                       [&](const RecomputeChoice &k) { return noMore(k, recomputeChoice); }))
-        return false;
   }
   return true;
 }

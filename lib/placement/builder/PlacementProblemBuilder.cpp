@@ -1,5 +1,7 @@
 #include "lib/placement/builder/PlacementProblemBuilder.h"
+#include "lib/machine/cost/Estimate.h"
 #include "lib/placement/builder/CalibratedPrices.h"
+#include "lib/placement/builder/LayerSparsity.h"
 #include "lib/placement/builder/ParallelConfigCosts.h"
 #include "lib/placement/builder/StepVariants.h"
 #include "lib/placement/solve/PlacementSolver.h"
@@ -48,6 +50,8 @@ public:
       out_.deviceMemory = applyDeviceMemory(*request_.framework, request_, problem());
     if (!structure())
       return std::move(errors_);
+    if (!listSparsity())
+      return std::move(errors_);
     for (Id deviceType = 0; deviceType < request_.groups.size(); ++deviceType)
       if (!parallelConfigs(deviceType))
         return std::move(errors_);
@@ -62,11 +66,33 @@ public:
     for (const std::string &text : assumptionsOf(request_, prices_, dropped_, problem()))
       assume(text);
     out_.layering = std::move(layering_);
+    for (SparsityUnit &unit : zeros_.units) {
+      dropDominated(unit, request_.zeros->budgets.size());
+      out_.zeros.push_back(std::move(unit));
+    }
     return std::move(out_);
   }
 
 private:
   PlacementProblem &problem() { return out_.problem; }
+
+  /// Which zeros are to choose from, from what they change in all steps: these are priced before any of them is used.
+  bool listSparsity() {
+    if (zeros_.units.empty())
+      return true;
+    for (Id deviceType = 0; deviceType < request_.groups.size(); ++deviceType)
+      if (!parallelConfigs(deviceType, /*pricesAlone=*/true))
+        return false;
+    std::vector<const SparsityDifferences *> steps;
+    for (const auto &[step, uses] : priced_)
+      for (size_t i = 0; uses && i < uses->zeros.size(); ++i)
+        steps.push_back(&uses->zeros[i]);
+    if (auto error = listAlternatives(*request_.zeros, zeros_, steps)) {
+      errors_ = {std::move(*error)};
+      return false;
+    }
+    return true;
+  }
 
   std::optional<PricedVariant> price(const WorkGraph &graph, Id deviceType, const StepVariant &step,
                                      PriceCache *prices = nullptr) {
@@ -107,6 +133,8 @@ private:
   }
 
   bool structure(const WorkGraph &work) {
+    if (request_.zeros && !known_)
+      zeros_ = sparsityUnits(*request_.zeros, layering_, work);
     out_.parameters = work.parameters;
     out_.precision = work.precision;
     out_.optimizer = work.optimizer;
@@ -146,9 +174,21 @@ private:
 
   /// Layers' uses by policy of recomputation, for one degree and micro-batch; of one of `data` replicas that divide
   /// something.
-  using Uses = std::vector<std::vector<LayerUse>>;
+  struct Uses : std::vector<std::vector<LayerUse>> {
+    std::vector<SparsityDifferences> zeros; ///< by policy, where the request has some
+  };
   std::optional<Uses> uses(Id deviceType, const PlacementSpace::TensorSharding &sharding, int64_t microbatch,
                            int64_t data = 1, const PlacementSpace::ReplicaSharding &replicaSharding = {}) {
+    if (zeros_.units.empty())
+      return priceUses(deviceType, sharding, microbatch, data, replicaSharding);
+    auto [known, isNew] =
+        priced_.try_emplace({deviceType, StepVariant{sharding, microbatch, "", data, replicaSharding}});
+    if (isNew)
+      known->second = priceUses(deviceType, sharding, microbatch, data, replicaSharding);
+    return known->second;
+  }
+  std::optional<Uses> priceUses(Id deviceType, const PlacementSpace::TensorSharding &sharding, int64_t microbatch,
+                                int64_t data, const PlacementSpace::ReplicaSharding &replicaSharding) {
     Uses all;
     for (const std::string &policy : request_.space.policiesOf(sharding)) {
       if (request_.stop && *request_.stop) {
@@ -192,20 +232,48 @@ private:
         }
         times = std::move(*fitted);
       }
-      all.push_back(
-          layerUses(layering_, graph, priced->costs, priced->schedule, prices_[deviceType] ? &times : nullptr));
+      const std::vector<double> *fitted = prices_[deviceType] ? &times : nullptr;
+      all.push_back(layerUses(layering_, graph, priced->costs, priced->schedule, fitted));
+      if (request_.zeros) {
+        auto differences = differencesOf(graph, deviceType, step, priced->costs, fitted);
+        if (!differences)
+          return std::nullopt;
+        all.zeros.push_back(std::move(*differences));
+      }
       if (steps)
         steps->keep(request_, group, step, all.back());
     }
     return all;
   }
+  /// What zeros change of a step; nothing after errors.
+  std::optional<SparsityDifferences> differencesOf(const WorkGraph &graph, Id deviceType, const StepVariant &step,
+                                                   const Costs &costs, const std::vector<double> *times) {
+    const Cluster &group = request_.groups[deviceType];
+    const Machine ideal = withoutFits(group.machine);
+    EstimateOptions options;
+    options.costModel = request_.costModel;
+    options.fabric = &group.fabric;
+    options.axes = axesOf(step);
+    auto idealCosts = estimate(graph, ideal, options);
+    if (!idealCosts) {
+      errors_ = idealCosts.takeError();
+      return std::nullopt;
+    }
+    auto differences = sparsityDifferences(*request_.zeros, layering_, graph, ideal, *idealCosts, costs, times);
+    if (!differences) {
+      errors_ = {differences.error()};
+      return std::nullopt;
+    }
+    return std::move(*differences);
+  }
+
   Result<std::shared_ptr<const WorkGraph>> graphOf(const StepVariant &step) const {
     if (StepUses *steps = keptSteps())
       return steps->graphs.of(request_, step);
     ACCORD_TRY(made, instantiated(request_, step));
     return std::make_shared<const WorkGraph>(std::move(made));
   }
-  StepUses *keptSteps() const { return request_.groups.size() == 1 ? request_.steps : nullptr; }
+  StepUses *keptSteps() const { return request_.groups.size() == 1 && !request_.zeros ? request_.steps : nullptr; }
 
   /// Whether all layers of every plan are in one group of devices, which has a parameter of several of them once.
   bool together() const {
@@ -255,7 +323,9 @@ private:
     return degrees;
   }
 
-  bool parallelConfigs(Id deviceType) {
+  /// `pricesAlone`: the steps are priced, and nothing is chosen.
+  bool parallelConfigs(Id deviceType, bool pricesAlone = false) {
+    pricesAlone_ = pricesAlone;
     int64_t devices = problem().deviceTypes[deviceType].devices;
     std::vector<int64_t> degrees = dataDegrees(devices);
     std::map<std::pair<int64_t, int64_t>, Traffics> traffics;
@@ -372,6 +442,8 @@ private:
   /// All that is chosen besides degrees.
   void choices(Id deviceType, const Degree &degree, const PlacementSpace::ReplicaSharding &replicaSharding,
                const Uses &whole, const Uses &divided, const Traffics &traffic) {
+    if (pricesAlone_)
+      return;
     std::vector<int> stages = request_.space.zero;
     if (degree.data == 1) // nothing to divide among
       stages = {*std::min_element(stages.begin(), stages.end())};
@@ -422,24 +494,35 @@ private:
            const std::vector<ParallelConfigCosts::RecomputeChoice> &recomputeChoices, const Uses &whole,
            const Uses &uses, const Traffics &traffic, std::vector<size_t> &alike) {
     if (together())
-      return addWith(parallelConfig, recomputeChoices, withoutCopies(whole), withoutCopies(uses), &whole == &uses,
-                     traffic, alike);
-    addWith(parallelConfig, recomputeChoices, whole, uses, &whole == &uses, traffic, alike);
+      return addWith(parallelConfig, recomputeChoices, whole, uses, &withoutCopy, traffic, alike);
+    addWith(parallelConfig, recomputeChoices, whole, uses, &asItIs, traffic, alike);
     if (problem().ties.empty() || !request_.sharesParameters || !problem().mayHaveGroups(1))
       return;
     ParallelConfig once = parallelConfig;
     once.oneGroup = true;
-    addWith(once, recomputeChoices, withoutCopies(whole), withoutCopies(uses), &whole == &uses, traffic, alike);
+    addWith(once, recomputeChoices, whole, uses, &withoutCopy, traffic, alike);
   }
-  static Uses withoutCopies(Uses uses) {
-    for (std::vector<LayerUse> &policy : uses)
-      for (LayerUse &use : policy)
-        use = withoutCopy(use);
-    return uses;
+  static LayerUse asItIs(LayerUse use) { return use; }
+
+  /// A layer's use by policy, with the zeros of an alternative of a unit where one is given.
+  std::vector<LayerUse> policiesOf(const Uses &uses, size_t cls, LayerUse (*of)(LayerUse), size_t unit = 0,
+                                   const SparsityAlternative *alternative = nullptr) const {
+    std::vector<LayerUse> policies;
+    for (size_t i = 0; i < uses.size(); ++i) {
+      std::vector<const LayerUse *> differences;
+      for (size_t d = 0; alternative && d < alternative->options.size(); ++d) {
+        const UseDifferences &all = uses.zeros[i][zeros_.decisions[unit][d]][alternative->options[d]];
+        if (auto found = all.find(static_cast<uint32_t>(cls)); found != all.end())
+          differences.push_back(&found->second);
+      }
+      policies.push_back(of(withSparsity(uses[i][cls], differences)));
+    }
+    return policies;
   }
 
   void addWith(ParallelConfig parallelConfig, const std::vector<ParallelConfigCosts::RecomputeChoice> &recomputeChoices,
-               const Uses &whole, const Uses &uses, bool isWhole, const Traffics &traffic, std::vector<size_t> &alike) {
+               const Uses &whole, const Uses &uses, LayerUse (*of)(LayerUse), const Traffics &traffic,
+               std::vector<size_t> &alike) {
     PlacementProblem &p = problem();
     ParallelConfigCosts how;
     how.parallelConfig = &parallelConfig;
@@ -452,10 +535,8 @@ private:
     std::vector<PlacementProblem::Cost> costs;
     double weights = 0, gradients = 0;
     for (size_t c = 0; c < uses.front().size(); ++c) {
-      std::vector<LayerUse> policies;
-      for (const std::vector<LayerUse> &policy : uses)
-        policies.push_back(policy[c]);
-      costs.push_back(costOf(how, policies, isWhole ? nullptr : &whole.front()[c]));
+      const LayerUse undivided = of(whole.front()[c]);
+      costs.push_back(costOf(how, policiesOf(uses, c, of), &whole == &uses ? nullptr : &undivided));
       double count = layering_.classes[c].count;
       weights += costs.back().weights * count;
       gradients += costs.back().gradients * count;
@@ -484,15 +565,49 @@ private:
           parallelConfig.gather = fitted->gather(parallelConfig, replicasPerNode, perWeight);
       }
     }
+    SparseCosts sparse = sparseCostsOf(how, whole, uses, of);
     for (size_t other : alike)
-      if (isDominated(p, parallelConfig, costs, other)) {
+      if (isDominated(p, parallelConfig, costs, other) && isDominatedWithSparsity(sparse, other)) {
         ++dropped_;
         return;
       }
     alike.push_back(p.parallelConfigs.size());
     for (size_t c = 0; c < costs.size(); ++c)
       p.classes[c].costs.push_back(std::move(costs[c]));
+    for (size_t u = 0; u < sparse.size(); ++u)
+      for (size_t a = 0; a < sparse[u].size(); ++a)
+        for (size_t c = 0; c < sparse[u][a].size(); ++c)
+          zeros_.units[u].alternatives[a].costs[c].push_back(std::move(sparse[u][a][c]));
     p.parallelConfigs.push_back(std::move(parallelConfig));
+  }
+
+  /// By unit of zeros, alternative and class of the unit.
+  using SparseCosts = std::vector<std::vector<std::vector<PlacementProblem::Cost>>>;
+  SparseCosts sparseCostsOf(const ParallelConfigCosts &how, const Uses &whole, const Uses &uses,
+                            LayerUse (*of)(LayerUse)) const {
+    SparseCosts all;
+    for (size_t u = 0; u < zeros_.units.size(); ++u) {
+      all.emplace_back();
+      for (const SparsityAlternative &alternative : zeros_.units[u].alternatives) {
+        all.back().emplace_back();
+        for (uint32_t cls : zeros_.units[u].classes) {
+          const LayerUse undivided = policiesOf(whole, cls, of, u, &alternative).front();
+          all.back().back().push_back(
+              costOf(how, policiesOf(uses, cls, of, u, &alternative), &whole == &uses ? nullptr : &undivided));
+        }
+      }
+    }
+    return all;
+  }
+  bool isDominatedWithSparsity(const SparseCosts &sparse, size_t other) const {
+    for (size_t u = 0; u < sparse.size(); ++u)
+      for (size_t a = 0; a < sparse[u].size(); ++a)
+        for (size_t c = 0; c < sparse[u][a].size(); ++c) {
+          const PlacementProblem::Cost &known = *zeros_.units[u].alternatives[a].costs[c][other];
+          if (known.weight != sparse[u][a][c].weight || !isNoMore(known, sparse[u][a][c]))
+            return false;
+        }
+    return true;
   }
 
   /// Types and the loss, as the framework has them.
@@ -552,6 +667,9 @@ private:
   size_t dropped_ = 0;
   BuiltPlacementProblem out_;
   Layering layering_;
+  SparsityUnits zeros_; ///< with costs by parallel configuration, as they are added
+  std::map<std::pair<Id, StepVariant>, std::optional<Uses>> priced_; ///< where there are zeros; without a policy
+  bool pricesAlone_ = false;
   Errors errors_;
   std::vector<std::optional<CalibratedPrices>> prices_; ///< by device type, of calibrated machines
   std::optional<Error> left_;                           ///< why the first degree was left out

@@ -6,7 +6,7 @@
 #include "lib/machine/cost/DataLoader.h"
 #include "lib/placement/builder/Layers.h"
 #include "lib/placement/problem/DeviceMemory.h"
-#include "lib/placement/problem/Placement.h"
+#include "lib/placement/problem/SparsePlacement.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <atomic>
 #include <functional>
@@ -14,6 +14,7 @@
 namespace accord {
 class CommunicationCache;
 class StepUses;
+struct PlacementSparsityRequest;
 
 inline constexpr const char *kGathered = "+gathered";
 
@@ -118,6 +119,8 @@ struct PlacementProblemRequest {
   /// A plan of one group of devices has a parameter of several layers once. Else each layer has a copy wherever it is,
   /// but in problems with a framework whose plans all have one group.
   bool sharesParameters = false;
+  /// Zeros that layers may have; null: none are looked at. Steps are then not taken from `steps`.
+  const PlacementSparsityRequest *zeros = nullptr;
   /// Of the fabric of its one group: traffic that other problems asked for, too. Null: it is found again.
   CommunicationCache *networks = nullptr;
 };
@@ -130,6 +133,7 @@ struct BuiltPlacementProblem {
   Layering layering;                        ///< of the problem's layers
   std::vector<std::string> assumptions;     ///< and what was left out, and why
   std::optional<DeviceMemory> deviceMemory; ///< of the request's framework
+  std::vector<SparsityUnit> zeros;          ///< of the request's zeros; with its budgets, the problem is the dense one
 };
 
 /// Parallel configurations are tensor degree, sequence parallel, data degree, micro-batch and stage of ZeRO, each

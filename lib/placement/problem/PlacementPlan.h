@@ -4,7 +4,7 @@
 #include "lib/machine/model/Plan.h"
 #include "lib/placement/problem/DeviceMemory.h"
 #include "lib/placement/problem/LinkTraffic.h"
-#include "lib/placement/problem/Placement.h"
+#include "lib/placement/problem/SparsePlacement.h"
 #include <memory>
 
 namespace accord {
@@ -51,6 +51,7 @@ struct PlacementPlan {
   std::vector<std::pair<std::string, int64_t>> sizes; ///< integer parameters of the model, with their values
   std::optional<ModelArchitecture> architecture;      ///< nothing: it was not looked for
   std::optional<StepEstimate> estimate;               ///< where times are calibrated
+  std::optional<PlacementSparsity> zeros;             ///< where layers may have some; the problem has the chosen ones
   std::optional<LinkTraffic> traffic;                 ///< of one step; nothing without a plan, or where it is not known
   std::vector<std::string> assumptions;
   std::optional<DeviceMemory> deviceMemory; ///< nothing: no framework is stated, and tensors are all there is
