@@ -68,10 +68,10 @@ def Plan_SparsityOp : Plan_Decision<"sparsity"> {
   }];
 }
 
-def Plan_LayerSparsityOp : Plan_Op<"layer_sparsity", [HasParent<"SparsityOp">]> {
+def Plan_LayerSparsityOp : Plan_Op<"layer_sparsity", [ParentOneOf<["SparsityOp", "ClusterPlacementOp"]>]> {
   let summary = "the zeros of one layer; on a dataflow device its multipliers and cycles";
   let description = [{
-    `seconds` is ideal, at the rates of the core; `expected` has kernels as they were measured or published.
+    On a cluster a layer has no times of its own: those of its stage are with its zeros. `seconds` is ideal, at the rates of the core; `expected` has kernels as they were measured or published.
   }];
   let arguments = (ins StrAttr:$layer, StrAttr:$zeros, OptionalAttr<F64Attr>:$seconds, OptionalAttr<F64Attr>:$expected,
                        OptionalAttr<F64Attr>:$dense, OptionalAttr<Plan_Natural>:$multipliers,
@@ -82,7 +82,7 @@ def Plan_LayerSparsityOp : Plan_Op<"layer_sparsity", [HasParent<"SparsityOp">]> 
   }];
 }
 
-def Plan_AccuracyOp : Plan_Op<"accuracy", [HasParent<"SparsityOp">]> {
+def Plan_AccuracyOp : Plan_Op<"accuracy", [ParentOneOf<["SparsityOp", "ClusterPlacementOp"]>]> {
   let summary = "the least accuracy with these zeros, an exact number, and what says so";
   let arguments = (ins StrAttr:$metric, StrAttr:$min, UnitAttr:$guaranteed, StrAttr:$basis);
   let assemblyFormat = "$metric `at_least` $min (`guaranteed` $guaranteed^)? `by` $basis attr-dict";

@@ -296,4 +296,43 @@ std::string degreesText(const PlacementProblem &problem, const Placement &placem
          (others.empty() ? "" : "; " + others);
 }
 
+SparsityFigures sparsityFiguresOf(const PlacementPlan &plan) {
+  SparsityFigures figures;
+  const PlacementSparsity &zeros = *plan.zeros;
+  for (const SparsityBudget &budget : zeros.budgets)
+    figures.budgets.push_back({budget.what, 0, budget.max});
+  for (size_t u = 0; u < zeros.units.size(); ++u)
+    for (size_t d = 0; d < zeros.units[u].decisions.size(); ++d) {
+      const SparsityDecision &decision = zeros.units[u].decisions[d];
+      const SparsityDecision::Option &chosen = zeros.chosen(u, d);
+      figures.rows.push_back(
+          {decision.layers, chosen.label, &chosen == &decision.options.front(), decision.options.size(), chosen.takes});
+      for (size_t b = 0; b < chosen.takes.size(); ++b)
+        figures.budgets[b].used += chosen.takes[b];
+    }
+  std::erase_if(figures.budgets,
+                [](const SparsityFigures::Budget &budget) { return budget.max >= SparsityBudget::kUnlimited; });
+  if (zeros.denseValue && plan.result.plan && plan.result.value > 0)
+    figures.gain = *zeros.denseValue / plan.result.value - 1;
+  return figures;
+}
+
+std::string sparsityText(const SparsityFigures &figures) {
+  std::vector<std::pair<std::string, size_t>> counts; // in the order of layers
+  size_t layers = 0;
+  for (const SparsityFigures::Row &row : figures.rows) {
+    layers += row.layers.size();
+    if (row.isDense)
+      continue;
+    auto known = llvm::find_if(counts, [&](const auto &one) { return one.first == row.option; });
+    if (known == counts.end())
+      known = counts.insert(counts.end(), {row.option, 0});
+    known->second += row.layers.size();
+  }
+  std::vector<std::string> parts;
+  for (const auto &[option, count] : counts)
+    parts.push_back(fmt::format("{} in {} of {} layers", option, count, layers));
+  return parts.empty() ? "dense" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
 } // namespace accord

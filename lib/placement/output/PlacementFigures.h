@@ -114,4 +114,29 @@ std::string featuresText(const ParallelConfig &parallelConfig);
 /// "tensor 8, pipeline 8 x 3 virtual stages, data 16": the degrees in a few words.
 std::string degreesText(const PlacementProblem &problem, const Placement &placement);
 
+/// The zeros of a placement, as documents, summaries and reports show them.
+struct SparsityFigures {
+  /// Layers that are decided together, with what they have.
+  struct Row {
+    std::vector<std::string> layers;
+    std::string option; ///< "dense", "weights nm(2, 4)"
+    bool isDense = true;
+    size_t options = 1;         ///< to choose from
+    std::vector<int64_t> takes; ///< of each budget
+  };
+  std::vector<Row> rows; ///< in the order of the model
+  struct Budget {
+    std::string what;
+    int64_t used = 0, max = 0;
+  };
+  std::vector<Budget> budgets; ///< that are limited
+  /// The objective without zeros over that of the plan, less 1; nothing where no dense plan is known.
+  std::optional<double> gain;
+};
+/// Of a plan that has zeros to choose from.
+SparsityFigures sparsityFiguresOf(const PlacementPlan &plan);
+
+/// "weights nm(2, 4) in 4 of 6 layers"; "dense" where it has none.
+std::string sparsityText(const SparsityFigures &figures);
+
 } // namespace accord

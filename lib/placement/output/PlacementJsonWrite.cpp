@@ -3,6 +3,7 @@
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/placement/output/TrafficFigures.h"
 #include "lib/run/output/RunJson.h"
+#include "lib/sparsity/output/AccuracyOutput.h"
 #include "lib/support/documents/AnswerFile.h"
 #include "lib/support/documents/JsonText.h"
 #include "llvm/ADT/STLExtras.h"
@@ -105,6 +106,7 @@ public:
     f.object(false, done, "groups", [&](const Fields &g) { groups(g); });
     communication(f);
     traffic(f);
+    zeros(f);
     f.about("of the device whose memory use is highest").object(false, done, "memory", [&](const Fields &g) {
       memory(g, at(figures.groups, figures.maxMemoryGroup));
       g.put("stage", figures.maxMemoryGroup);
@@ -363,6 +365,33 @@ private:
                 h.about("position among the links").put("link", flow.link);
                 h.put("bytes", flow.bytes);
               });
+        });
+  }
+
+  void zeros(const Fields &f) const {
+    const bool known = done && plan.zeros.has_value();
+    const SparsityFigures of = known ? sparsityFiguresOf(plan) : SparsityFigures();
+    f.about("zeros of layers, chosen together with the placement")
+        .object(false, known, "sparsity", [&](const Fields &g) {
+          g.about("layers that are decided together")
+              .objects(true, true, "decisions", of.rows.size(), [&](const Fields &h, size_t i) {
+                h.put("layers", at(of.rows, i).layers);
+                h.put("option", at(of.rows, i).option);
+                h.about("to choose from").put("options", at(of.rows, i).options, kFromOne);
+              });
+          g.objects(true, true, "budgets", of.budgets.size(), [&](const Fields &h, size_t i) {
+            h.put("what", at(of.budgets, i).what);
+            h.put("used", at(of.budgets, i).used);
+            h.put("max", at(of.budgets, i).max);
+          });
+          g.about("of the objective, of the best dense plan that was found")
+              .putIf(known && plan.zeros->denseValue.has_value(), "dense_value",
+                     known ? plan.zeros->denseValue.value_or(0) * unit.scale : 0.0);
+          g.about("parts of the choices of zeros that the search looked at")
+              .put("parts", known ? static_cast<int64_t>(plan.zeros->parts) : int64_t{0});
+          AccuracyReport accuracy = known ? plan.zeros->accuracy.value_or(AccuracyReport()) : AccuracyReport();
+          g.f.visit("accuracy", false, known && plan.zeros->accuracy.has_value(),
+                    [&](JsonVisitor &v) { visitValue(v, accuracy); });
         });
   }
 

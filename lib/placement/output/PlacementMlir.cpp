@@ -37,6 +37,19 @@ void writeStages(OpBuilder &builder, const PlacementPlan &plan) {
   }
 }
 
+/// The layers that have zeros, and what is claimed of accuracy.
+void writeZeros(OpBuilder &builder, const PlacementPlan &plan) {
+  Location unknown = builder.getUnknownLoc();
+  for (const SparsityFigures::Row &row : sparsityFiguresOf(plan).rows)
+    for (const std::string &layer : row.layers)
+      if (!row.isDense)
+        plan::LayerSparsityOp::create(builder, unknown, layer, row.option, FloatAttr(), FloatAttr(), FloatAttr(),
+                                      IntegerAttr(), FloatAttr());
+  if (const auto &accuracy = plan.zeros->accuracy)
+    plan::AccuracyOp::create(builder, unknown, accuracy->metric, accuracy->min.print(), accuracy->guaranteed,
+                             accuracy->level);
+}
+
 } // namespace
 
 OwningOpRef<ModuleOp> toPlanDialect(MLIRContext &context, const PlacementPlan &plan) {
@@ -51,6 +64,8 @@ OwningOpRef<ModuleOp> toPlanDialect(MLIRContext &context, const PlacementPlan &p
   builder.setInsertionPointToEnd(&placement.getBody().emplaceBlock());
   if (plan.result.plan)
     writeStages(builder, plan);
+  if (plan.result.plan && plan.zeros)
+    writeZeros(builder, plan);
   auto located = [&](const Conflict &conflict) -> Location {
     if (conflict.file.empty())
       return unknown;

@@ -1,4 +1,5 @@
 #include "lib/placement/output/PlacementReport.h"
+#include "lib/placement/output/PlacementFigures.h"
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/placement/output/PlacementTrace.h"
 #include "lib/placement/output/TrafficFigures.h"
@@ -6,6 +7,7 @@
 #include "lib/planning/output/Summary.h"
 #include "lib/report/ReportPage.h"
 #include "lib/run/output/RunJson.h"
+#include "lib/sparsity/output/AccuracyOutput.h"
 #include "lib/support/documents/JsonLists.h"
 #include "lib/support/documents/JsonText.h"
 #include <fmt/format.h>
@@ -150,6 +152,28 @@ json::Value traffic(const PlacementPlan &plan) {
                       {"busiestLink", figures.busiestLink ? json::Value(*figures.busiestLink) : nullptr}};
 }
 
+/// What is zero; null where nothing may be.
+json::Value zeros(const PlacementPlan &plan) {
+  if (!plan.zeros)
+    return nullptr;
+  const SparsityFigures figures = sparsityFiguresOf(plan);
+  json::Array budgets;
+  for (const SparsityFigures::Budget &budget : figures.budgets)
+    budgets.push_back(json::Object{{"what", jsonString(budget.what)}, {"used", budget.used}, {"max", budget.max}});
+  json::Object all{{"text", jsonString(sparsityText(figures))},
+                   {"rows", list(figures.rows,
+                                 [](const SparsityFigures::Row &row) {
+                                   return json::Object{{"layers", strings(row.layers)},
+                                                       {"option", jsonString(row.option)},
+                                                       {"options", row.options}};
+                                 })},
+                   {"budgets", std::move(budgets)},
+                   {"dense", plan.zeros->denseValue ? json::Value(*plan.zeros->denseValue) : json::Value(nullptr)}};
+  if (AccuracyReport accuracy = plan.zeros->accuracy.value_or(AccuracyReport()); plan.zeros->accuracy)
+    all["accuracy"] = toDocument(accuracy);
+  return all;
+}
+
 json::Object headline(const PlacementPlan &plan, const PlacementFigures &figures) {
   const GroupFigures &maxMemoryGroup = figures.groups[figures.maxMemoryGroup];
   const PlanMetrics &metrics = plan.result.metrics;
@@ -235,6 +259,7 @@ json::Value reportData(const PlacementPlan &plan) {
   o["stages"] = stages(plan);
   o["slices"] = slices(shown);
   o["traffic"] = traffic(plan);
+  o["sparsity"] = zeros(plan);
   o["communication"] = list(sentTransfers(figures), [](const StageTransfer &transfer) {
     return json::Object{{"from", transfer.from},
                         {"to", transfer.to},

@@ -3,6 +3,7 @@
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/planning/output/Summary.h"
 #include "lib/run/output/RunJson.h"
+#include "lib/sparsity/output/AccuracyOutput.h"
 #include "lib/support/Diagnostics.h"
 #include "lib/support/documents/SummaryLines.h"
 #include "lib/support/documents/TextTable.h"
@@ -136,8 +137,8 @@ void planLines(const PlacementPlan &plan, const PlacementFigures &figures, const
     rate += ", " + formatSi(figures.throughput * (*options.sequence), "tokens/s");
   lines.add("throughput", rate);
   if (figures.mfu > 0)
-    lines.add("MFU", fmt::format("{} {} of the peak in {}", shareBar(style, figures.mfu, 20), percent(figures.mfu),
-                                 productTypeOf(plan.precision)));
+    lines.add("MFU", fmt::format("{} {} of the peak in {}{}", shareBar(style, figures.mfu, 20), percent(figures.mfu),
+                                 productTypeOf(plan.precision), plan.zeros ? ", zeros counted as computed" : ""));
 }
 
 /// "allocated 61 GiB, reserved 64 GiB, on device 66 GiB of 80 GiB; fits with 5 % to spare for error at 90 %
@@ -195,6 +196,25 @@ void costLines(const PlacementPlan &plan, SummaryLines &lines) {
   addRunLines(plan.run, plan.assumptions, lines);
 }
 
+/// What is zero, what it gains, and what is claimed of accuracy.
+void sparsityLines(const PlacementPlan &plan, SummaryLines &lines) {
+  if (!plan.zeros)
+    return;
+  const SparsityFigures figures = sparsityFiguresOf(plan);
+  std::string gain;
+  if (figures.gain)
+    gain = *figures.gain < 1e-9 ? "; no better than dense"
+                                : fmt::format("; {} without: {} more", valueText(plan.problem, *plan.zeros->denseValue),
+                                              percent(*figures.gain));
+  else
+    gain = "; no dense plan was found";
+  lines.add("sparsity", sparsityText(figures) + gain);
+  for (const SparsityFigures::Row &row : figures.rows)
+    lines.add("", fmt::format("{}: {}", fmt::join(row.layers, ", "), row.option));
+  if (plan.zeros->accuracy)
+    addAccuracy(lines, *plan.zeros->accuracy);
+}
+
 /// How good the plan is, and what comes next.
 void gapLines(const PlacementPlan &plan, const SummaryOptions &options, const TextStyle &style, SummaryLines &lines) {
   const PlacementProblem &problem = plan.problem;
@@ -240,6 +260,7 @@ std::string placementSummary(const PlacementPlan &plan, const SummaryOptions &op
     planLines(plan, figures, options, style, lines);
     memoryLines(plan, figures, style, lines);
     costLines(plan, lines);
+    sparsityLines(plan, lines);
     gapLines(plan, options, style, lines);
     whatIfLines(plan, lines);
   } else if (statusOf(plan) == SearchStatus::Unknown) {
@@ -318,6 +339,11 @@ Expected<std::string> explainLayer(const PlacementPlan &plan, StringRef layer, c
         lines.add("host memory", fmt::format("static memory {}, activations {} of each micro-batch",
                                              bytes(cost.hostStaticMemory), bytes(recomputeChoice.hostActivations)));
       lines.add("gradients", bytes(cost.gradients + cost.expertGradients) + " exchanged");
+      for (size_t u = 0; plan.zeros && u < plan.zeros->units.size(); ++u)
+        if (llvm::is_contained(plan.zeros->units[u].classes, found.of))
+          for (size_t d = 0; d < plan.zeros->units[u].decisions.size(); ++d)
+            lines.add("sparsity", fmt::format("{}: {}", fmt::join(plan.zeros->units[u].decisions[d].layers, ", "),
+                                              plan.zeros->chosen(u, d).label));
       if (!found.location.file.empty())
         lines.add("written in", fmt::format("{}:{}", found.location.file, found.location.line));
       return lines.text;

@@ -104,6 +104,19 @@ function tables() {
   byId("communication").append(el("caption", {}, "of one device; collectives inside of layers are part of forward and backward"), head([["what"], ["of"], ["where"], ["bytes", "n"], ["time", "n"], ["in a step", "n"], ["together", "n"]]), el("tbody", {}, ...rows.map(line)));
 }
 
+function sparsity() {
+  const z = data.sparsity;
+  if (!z) return;
+  byId("sparsity").hidden = false;
+  const gain = z.dense && h.value ? z.dense / h.value - 1 : null, accuracy = z.accuracy;
+  byId("sparsity-hint").textContent = [
+    gain === null ? "no dense plan was found" : gain < 1e-9 ? "no better than the best dense plan" : `the best dense plan has ${inUnit(z.dense)}: ${percent(gain)} more`,
+    ...(accuracy ? [`${accuracy.metric} at least ${trim(accuracy.min_accuracy_fraction * 100, 4)} %${accuracy.confidence ? ` with confidence ${accuracy.confidence}` : ""}`] : []),
+    ...z.budgets.map(b => `${b.what}: ${b.used} of ${b.max}`)].join("; ");
+  byId("sparsity-table").append(el("caption", {}, "layers of one row are decided together"), head([["layers"], ["sparsity"], ["choices", "n"]]),
+    el("tbody", {}, ...z.rows.map(r => line([[r.layers.join(", "), "name"], [r.option], [String(r.options), "n"]]))));
+}
+
 function others() {
   const base = data.feasible ? h.value : 0;
   const change = v => { const c = base ? v / base - 1 : 0; return el("span", { class: Math.abs(c) < 5e-4 ? "quiet" : c < 0 ? "better" : "worse" }, (c >= 0 ? "+" : "−") + trim(Math.abs(c) * 100, 3) + " %"); };
@@ -133,6 +146,7 @@ function others() {
 
 header();
 lists();
+sparsity();
 let timeline = null;
 if (data.feasible) {
   byId("planned").hidden = byId("tables").hidden = false;
