@@ -6,11 +6,13 @@
 #include "lib/machine/calibration/Profile.h"
 #include "lib/machine/cost/Estimate.h"
 #include "lib/machine/translate/FromDnn.h"
+#include "lib/placement/builder/LayerSparsity.h"
 #include "lib/placement/builder/PlanTraffic.h"
 #include "lib/placement/output/PlacementFigures.h"
-#include "lib/placement/solve/PlacementSolver.h"
+#include "lib/placement/solve/SparsePlacementSearch.h"
 #include "lib/placement/verify/PlacementBoundProof.h"
 #include "lib/placement/verify/PlacementVerifier.h"
+#include "lib/placement/verify/SparsePlacementVerifier.h"
 #include "lib/support/Version.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -305,7 +307,8 @@ void PlacementPlanner::countUnpadded(PlacementPlan &plan) {
 }
 
 std::optional<BuiltPlacementProblem>
-PlacementPlanner::problemWithin(const std::function<void(PlacementSpace &)> &shrink, const std::atomic<bool> *stop) {
+PlacementPlanner::problemWithin(const std::function<void(PlacementSpace &)> &shrink, const std::atomic<bool> *stop,
+                                const PlacementSparsityRequest *zeros) {
   std::vector<std::string> chosen;
   auto made = problemRequest(chosen);
   if (!made)
@@ -313,6 +316,7 @@ PlacementPlanner::problemWithin(const std::function<void(PlacementSpace &)> &shr
   if (shrink)
     shrink(made->space);
   made->stop = stop;
+  made->zeros = zeros;
   auto built = buildPlacementProblem(*made);
   if (!built) {
     if (!shrink && !(stop && *stop))
@@ -354,8 +358,22 @@ namespace {
 double secondsOf(int64_t picoseconds) { return static_cast<double>(picoseconds) * 1e-12; }
 } // namespace
 
+/// The request with nothing but the zeros of a plan.
+static PlacementSparsityRequest withChosen(PlacementSparsityRequest request, const PlacementSparsity &zeros) {
+  for (size_t u = 0; u < zeros.units.size(); ++u)
+    for (size_t d = 0; d < zeros.units[u].decisions.size(); ++d) {
+      const uint32_t option = zeros.units[u].alternatives[zeros.choice[u]].options[d];
+      for (PlacementSparsityRequest::Decision &decision : request.decisions)
+        if (decision.stated.layers == zeros.units[u].decisions[d].layers) {
+          decision.options = {decision.options[option]};
+          decision.stated.options = {decision.stated.options[option]};
+        }
+    }
+  return request;
+}
+
 /// The interval of the step, and what the same degrees take at the rates of the data sheets.
-void PlacementPlanner::estimateStep(PlacementPlan &plan) {
+void PlacementPlanner::estimateStep(PlacementPlan &plan, const Planning &planning) {
   std::vector<const Machine *> machines;
   for (const Cluster &group : target.groups)
     machines.push_back(&group.machine);
@@ -365,8 +383,6 @@ void PlacementPlanner::estimateStep(PlacementPlan &plan) {
   auto made = problemRequest(unused);
   if (!made)
     return;
-  for (Cluster &group : made->groups)
-    group.machine.fitted = {};
   const Placement &placement = *plan.result.plan;
   std::vector<ParallelConfig> configs;
   for (const PlacedStage &stage : placement.stages)
@@ -374,18 +390,48 @@ void PlacementPlanner::estimateStep(PlacementPlan &plan) {
   made->space.restrictTo(configs);
   made->space.schedules = {placement.schedule};
   made->space.virtualStages = {placement.virtualStages};
+  const auto groups = static_cast<int64_t>(placement.groups());
+  made->space.groups = {{groups, groups}};
   made->objective = PlacementObjective::StepTime;
   made->limits = {};
-  double ideal = 0;
-  if (auto built = buildPlacementProblem(*made)) {
+  PlacementSparsityRequest chosen;
+  if (plan.zeros) {
+    chosen = withChosen(*planning.zeros, *plan.zeros);
+    made->zeros = &chosen;
+  }
+  auto best = [&] { // of the same degrees
+    auto built = buildPlacementProblem(*made);
+    if (!built)
+      return 0.0;
+    if (made->zeros)
+      built->problem =
+          SparsePlacementProblem{built->problem, built->zeros, {}}.with(std::vector<uint32_t>(built->zeros.size()));
     PlacementOptions brief;
     brief.effort = kPlacementEffort;
-    if (PlacementResult found = place(built->problem, brief); found.plan)
-      ideal = secondsOf(found.metrics.step);
+    PlacementResult found = place(built->problem, brief);
+    return found.plan ? secondsOf(found.metrics.step) : 0.0;
+  };
+  // Kernels with zeros have an interval of their own.
+  double fastest = 1, slowest = 1;
+  if (plan.zeros) {
+    using Kernels = SparseLayerUses::Options::Kernels;
+    const double step = secondsOf(plan.result.metrics.step);
+    auto shareAt = [&](Kernels speed) {
+      chosen.pricing.speed = speed;
+      const double found = best();
+      return found > 0 && step > 0 ? found / step : 1;
+    };
+    fastest = std::min(1.0, shareAt(Kernels::Fastest)), slowest = std::max(1.0, shareAt(Kernels::Slowest));
+    chosen.pricing.speed = Kernels::Expected;
   }
+  for (Cluster &group : made->groups)
+    group.machine.fitted = {};
+  const double ideal = best();
   auto work = workOf({}, job.recomputes.front(), 1);
   bool attends = work && calibrate::hostShareOf(*work) >= 1;
   plan.estimate = calibrate::stepEstimateOf(machines, attends, secondsOf(plan.result.metrics.step), ideal);
+  if (plan.estimate)
+    plan.estimate->low *= fastest, plan.estimate->high *= slowest;
 }
 
 void PlacementPlanner::addTraffic(PlacementPlan &plan, const Layering &layering) {
@@ -450,11 +496,21 @@ void PlacementPlanner::withdrawUnproved(PlacementPlan &plan, const Planning &pla
   if (plan.result.plan || !std::isinf(plan.result.bound))
     return;
   PlacementProof how;
-  BoundProof proof = proveBound(plan.problem, plan.result.bound, how.effort, how.passes, {}, planning.stop);
-  if (proof.better || proof.trusted.empty())
+  how.stop = planning.stop;
+  auto withdraw = [&](const std::string &rest) {
+    plan.result.bound = 0;
+    plan.result.proof = "no plan was found, and that none fits is not proved; left to " + rest;
+  };
+  if (plan.zeros) {
+    std::vector<std::string> trusted;
+    Errors found = verify(problemOf(plan.problem, *plan.zeros), resultOf(plan.result, *plan.zeros), &trusted, how);
+    if (!found.empty() || !trusted.empty())
+      withdraw(found.empty() ? trusted.front() : found.front().message);
     return;
-  plan.result.bound = 0;
-  plan.result.proof = "no plan was found, and that none fits is not proved; left to " + proof.trusted.front();
+  }
+  BoundProof proof = proveBound(plan.problem, plan.result.bound, how.effort, how.passes, {}, planning.stop);
+  if (!proof.better && !proof.trusted.empty())
+    withdraw(proof.trusted.front());
 }
 
 std::optional<PlacementPlanner::FirstPlan> PlacementPlanner::knownPlan(const Planning &planning) {
@@ -482,7 +538,7 @@ std::optional<PlacementPlanner::FirstPlan> PlacementPlanner::search(const Planni
   if (planning.firstAnswer && (first = firstPlan()) && planning.found)
     planning.found();
   FirstPlan answer;
-  auto built = problemWithin({}, first ? planning.stop : nullptr);
+  auto built = problemWithin({}, first ? planning.stop : nullptr, planning.zeros);
   if (!built && !(planning.stopped() && first))
     return std::nullopt;
   if (built) {
@@ -493,7 +549,12 @@ std::optional<PlacementPlanner::FirstPlan> PlacementPlanner::search(const Planni
     options.known = known ? &*known : nullptr;
     if (!first && planning.firstAnswer && planning.stopped()) // some plan, whatever the moment
       options.effort = 0, options.gap = 1, options.stop = nullptr;
-    answer.result = place(built->problem, options);
+    if (planning.zeros) {
+      answer.built = std::move(*built);
+      placeJointly(answer, *planning.zeros, options);
+    } else {
+      answer.result = place(built->problem, options);
+    }
     if (answer.result.plan && planning.found)
       planning.found();
   }
@@ -508,8 +569,24 @@ std::optional<PlacementPlanner::FirstPlan> PlacementPlanner::search(const Planni
                                        "recomputation");
     return first;
   }
-  answer.built = std::move(*built);
+  if (!planning.zeros)
+    answer.built = std::move(*built);
   return answer;
+}
+
+void PlacementPlanner::placeJointly(FirstPlan &answer, const PlacementSparsityRequest &zeros,
+                                    const PlacementOptions &options) {
+  SparsePlacementProblem joint{std::move(answer.built.problem), std::move(answer.built.zeros), zeros.budgets};
+  SparsePlacementResult found = placeWithSparsity(joint, options);
+  answer.built.problem = found.choice.empty() ? joint.dense : joint.with(found.choice);
+  answer.result = std::move(found.placement);
+  answer.zeros = {std::move(joint.units),
+                  std::move(joint.budgets),
+                  std::move(found.choice),
+                  std::move(found.proof),
+                  found.denseValue,
+                  found.parts,
+                  {}};
 }
 
 std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
@@ -523,6 +600,7 @@ std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
   PlacementPlan plan;
   plan.result = std::move(found->result);
   plan.problem = std::move(built.problem);
+  plan.zeros = std::move(found->zeros);
   withdrawUnproved(plan, planning);
   plan.job = plan.model = job.name;
   if (!request.model.empty())
@@ -558,7 +636,7 @@ std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
     return plan;
   }
   if (!planning.stopped())
-    estimateStep(plan);
+    estimateStep(plan, planning);
   addTraffic(plan, built.layering);
   plan.runnersUp = runnersUp(plan.problem, plan.result, 5, how);
   // What a limit costs is told by few more steps of the search each: the answer is at hand.

@@ -32,12 +32,14 @@ public:
 private:
   /// The problem of the part of the space that `shrink` leaves, without a message if `stop` ended it.
   std::optional<BuiltPlacementProblem> problemWithin(const std::function<void(PlacementSpace &)> &shrink,
-                                                     const std::atomic<bool> *stop);
+                                                     const std::atomic<bool> *stop,
+                                                     const PlacementSparsityRequest *zeros = nullptr);
   /// Some plan of one tensor degree after the other, the largest within a node first, at the smallest micro-batch and
   /// with all activations computed again: what most likely fits, of few steps. Nothing where none was found.
   struct FirstPlan {
-    BuiltPlacementProblem built;
+    BuiltPlacementProblem built; ///< with the chosen zeros
     PlacementResult result;
+    std::optional<PlacementSparsity> zeros = {};
   };
   std::optional<FirstPlan> firstPlan();
   /// After a stop: the plan that the caller knows, in the part of the space that it names.
@@ -55,7 +57,9 @@ private:
   /// What the objective needs to know of the cluster goes into `request`: prices, powers, or a key of its own. False
   /// after errors.
   bool findObjectiveNumbers(PlacementProblemRequest &request);
-  void estimateStep(PlacementPlan &plan);
+  void estimateStep(PlacementPlan &plan, const Planning &planning);
+  /// The best zeros and plan of a problem that was built with zeros, which then has the chosen ones.
+  void placeJointly(FirstPlan &answer, const PlacementSparsityRequest &zeros, const PlacementOptions &options);
   /// What its devices send over which links in a step; why it is not known is assumed.
   void addTraffic(PlacementPlan &plan, const Layering &layering);
   Result<WorkGraph> workOf(const Degrees &degrees, const std::string &policy, int64_t microbatch);

@@ -12,6 +12,7 @@ namespace accord {
 class Diagnostics;
 class TrainingGraphs;
 struct PlacementSpace;
+struct PlacementSparsityRequest;
 
 /// Progress is told from all threads.
 struct Planning : SearchControl {
@@ -26,6 +27,7 @@ struct Planning : SearchControl {
   std::function<void()> found;    ///< called when there is such a plan
   const Fabric *fabric = nullptr; ///< of a step that several devices share: what connects them, and the axes of devices
   std::vector<Axis> axes;
+  const PlacementSparsityRequest *zeros = nullptr; ///< that layers of a placement may have; null: none
   TrainingGraphs *graphs = nullptr;   ///< those of the request that are built already; null: they are built again
   Diagnostics *diagnostics = nullptr; ///< gets errors with their places; null: they become diagnostics of MLIR
 

@@ -3,8 +3,10 @@
 #include "lib/driver/ExitStatus.h"
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/placement/output/PlacementSmtQuery.h"
+#include "lib/placement/output/SparsePlacementJson.h"
 #include "lib/placement/verify/DeviceMemoryRules.h"
 #include "lib/placement/verify/PlacementVerifier.h"
+#include "lib/placement/verify/SparsePlacementVerifier.h"
 #include "lib/placement/verify/TrafficRules.h"
 #include "lib/planning/output/Certificate.h"
 #include "lib/scheduling/solve/Oracle.h"
@@ -41,6 +43,16 @@ std::optional<PlacementPlan> readPlacementCertificate(const std::string &path, b
   auto plan = placementFromCertificate((*proof)->getBuffer(), certificate);
   if (!plan)
     return fail(Code::BadPlan, llvm::toString(plan.takeError()));
+  beside = llvm::sys::path::parent_path(file);
+  llvm::sys::path::append(beside, kPlacementSparsity);
+  if (auto chosen = llvm::MemoryBuffer::getFile(beside)) {
+    auto zeros = placementSparsityFrom((*chosen)->getBuffer(), beside);
+    if (!zeros)
+      return fail(Code::BadPlan, llvm::toString(zeros.takeError()));
+    if (Errors wrong = check(problemOf(plan->problem, *zeros)); !wrong.empty())
+      return fail(Code::BadPlan, fmt::format("{}: {}", beside.str().str(), wrong.front().message));
+    plan->zeros = std::move(*zeros);
+  }
   return std::move(*plan);
 }
 
@@ -131,7 +143,14 @@ bool readPlacementPaths(PlacementPlan &plan, const std::string &path, bool json,
 
 Verification verifyPlacement(const PlacementPlan &plan, const PlacementProof &how) {
   Verification proof;
-  proof.findings = verify(plan.problem, plan.result, &proof.trusted, how);
+  if (plan.zeros) {
+    const SparsePlacementProblem joint = problemOf(plan.problem, *plan.zeros);
+    proof.findings = verify(joint, resultOf(plan.result, *plan.zeros), &proof.trusted, how);
+    for (Error &wrong : chosenCostViolations(plan.problem, joint, plan.zeros->choice))
+      proof.findings.push_back(std::move(wrong));
+  } else {
+    proof.findings = verify(plan.problem, plan.result, &proof.trusted, how);
+  }
   auto addOther = [&](const std::string &which, const Placement &other, const PlanMetrics &metrics) {
     for (Error &wrong : verifyMetrics(plan.problem, other, metrics)) {
       wrong.message = which + ": " + wrong.message;
@@ -158,6 +177,20 @@ Verification verifyPlacement(const PlacementPlan &plan, const PlacementProof &ho
     proof.checked.push_back(
         fmt::format("no plan of the space is below {:.6g} {}", plan.result.bound,
                     plan.problem.objective == PlacementObjective::StepTime ? "ps" : "of the objective"));
+  if (plan.zeros && proof.findings.empty()) {
+    size_t decisions = 0;
+    for (const SparsityUnit &unit : plan.zeros->units)
+      decisions += unit.decisions.size();
+    proof.checked.push_back(fmt::format(
+        "zeros of layers: {} decision{}, {} budget{}, and that the {} of the search {} "
+        "all choices",
+        decisions, decisions == 1 ? "" : "s", plan.zeros->budgets.size(), plan.zeros->budgets.size() == 1 ? "" : "s",
+        plan.zeros->proof.size() == 1 ? std::string("one part") : fmt::format("{} parts", plan.zeros->proof.size()),
+        plan.zeros->proof.size() == 1 ? "is" : "are"));
+    proof.trusted.push_back("what layers cost with zeros, as the training graph and the kernels give it");
+    if (plan.zeros->accuracy)
+      proof.trusted.push_back("what was measured of accuracy, and what zeros lose of it");
+  }
   if (hasTraffic && proof.findings.empty()) {
     proof.checked.push_back("bytes over links: what goes between stages, and that gradients take no less");
     proof.trusted.push_back("what layers exchange inside of them over which links, as the training graph and the "

@@ -86,6 +86,7 @@ bool Session::runPhases(mlir::ModuleOp made, PipelinePhase from, PipelinePhase u
   planning.threads = options.threads;
   planning.diagnostics = &diagnostics();
   planning.graphs = &theGraphs.cache();
+  planning.zeros = zeros;
   PipelineOptions pipeline;
   pipeline.planning = &planning;
   mlir::PassManager passes(&theWorkspace.context());

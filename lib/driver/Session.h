@@ -20,6 +20,7 @@ class SolverMonitor;
 struct DataLoaderRow;
 struct EstimateTotals;
 struct PlacementProblemRequest;
+struct PlacementSparsityRequest;
 struct Planning;
 struct PlacementSpace;
 struct TrainingRequest;
@@ -81,6 +82,8 @@ public:
   /// Loading the job's data beside the plan's step, with what was assumed for it; nothing where the
   /// job does not say how, or after an error.
   std::optional<DataLoaderRow> dataLoaderOf(const Plan &plan, std::vector<std::string> &assumptions);
+
+  const PlacementSparsityRequest *zeros = nullptr; ///< that `placement` may choose from; null: nothing is zero
 
   /// Of searches for plans from here on.
   struct Search : SearchControl {

@@ -10,6 +10,7 @@
 #include "lib/latency/forms/Print.h"
 #include "lib/placement/output/PlacementFolder.h"
 #include "lib/placement/output/PlacementJson.h"
+#include "lib/placement/output/PlacementMlir.h"
 #include "lib/placement/output/PlacementSummary.h"
 #include "lib/planning/output/Certificate.h"
 #include "lib/planning/output/PlanFolder.h"
@@ -89,14 +90,17 @@ std::optional<LatencyModel> placementModel(Session &session, const PlacementPlan
   return std::nullopt;
 }
 
-/// On a cluster: places the job, proves the plan, writes its folder and prints a summary.
-int compilePlacement(Session &session, const Options &options, SolverMonitor &monitor) {
+} // namespace
+
+int answerPlacement(Session &session, const Options &options, SolverMonitor &monitor, llvm::StringRef command,
+                    llvm::function_ref<void(PlacementPlan &)> complete) {
   std::optional<PlacementPlan> plan;
   searchUnder(monitor, session, [&] { plan = session.placement(); });
   if (!plan && *monitor.stop() && !session.diagnostics().hasErrors())
-    return finishUnanswered("compile", monitor.reason(), options.json);
+    return finishUnanswered(command, monitor.reason(), options.json);
   if (!plan)
-    return session.finish(kWrongInput, "compile");
+    return session.finish(kWrongInput, command);
+  complete(*plan);
   warnAboveCap(session, deviceWatts(*plan));
   // Plan and worth whole, of the bound what is proved at once; all of it is for `accord verify`.
   PlacementProof brief;
@@ -106,16 +110,16 @@ int compilePlacement(Session &session, const Options &options, SolverMonitor &mo
   for (const Error &finding : proof.findings)
     session.diagnostics().error(Code::InternalError, {}, "the placement does not verify: " + finding.message);
   if (!proof.holds())
-    return session.finish(kInternal, "compile");
+    return session.finish(kInternal, command);
   std::optional<LatencyModel> model;
   if (plan->result.plan && !*monitor.stop())
     model = placementModel(session, *plan, monitor);
   AnswerFolder answer(session.diagnostics(), options.output);
-  answer.write(filesOf(*plan, model ? printJavaScript(*model) : "")).write("plan.mlir", session.planMlir());
+  answer.write(filesOf(*plan, model ? printJavaScript(*model) : "")).write("plan.mlir", planMlir(*plan) + "\n");
   if (model)
     answer.write(filesOf(*model));
   if (session.diagnostics().hasErrors() || !answer.commit())
-    return session.finish(kWrongInput, "compile");
+    return session.finish(kWrongInput, command);
   if (options.json) {
     standardOutput() << jsonText(toJson(*plan)) << "\n";
   } else {
@@ -125,10 +129,8 @@ int compilePlacement(Session &session, const Options &options, SolverMonitor &mo
       summary.report = llvm::StringRef(options.output).rtrim('/').str() + "/report.html";
     standardOutput() << placementSummary(*plan, summary, TextStyle::of(standardOutput()));
   }
-  return session.finish(exitOf(statusOf(*plan)), "compile");
+  return session.finish(exitOf(statusOf(*plan)), command);
 }
-
-} // namespace
 
 int compile(Options options, const PlanSearchLimits &limits) {
   options.elaborate.clusters = options.elaborate.placement = true;
@@ -142,7 +144,7 @@ int compile(Options options, const PlanSearchLimits &limits) {
   if (!options.until.empty())
     return printModule(session, options.until);
   if (session.cluster())
-    return compilePlacement(session, options, *monitor);
+    return answerPlacement(session, options, *monitor, "compile", [](PlacementPlan &) {});
   auto plan = planUnder(*monitor, session);
   if (!plan)
     return session.finish(kWrongInput, "compile");

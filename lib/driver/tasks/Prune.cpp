@@ -1,7 +1,10 @@
 #include "lib/driver/tasks/Prune.h"
 #include "dialects/accel/AccelDialect.h"
+#include "lib/compilation/PlacementSparsity.h"
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/Session.h"
+#include "lib/driver/SolverMonitor.h"
+#include "lib/driver/tasks/Compile.h"
 #include "lib/language/requests/Sparsity.h"
 #include "lib/machine/cost/Estimate.h"
 #include "lib/machine/operations/File.h"
@@ -34,6 +37,83 @@ public:
     return std::move(plan_);
   }
 
+  /// Of a training on a cluster: what its placement may choose from; nothing after errors.
+  std::optional<PlacementSparsityRequest> zeros() {
+    if (!request() || !suitsPlacement() || !isForDataflow())
+      return std::nullopt;
+    return zerosOn(withoutFits(session_.machine()));
+  }
+
+  /// What a search of designs may choose from, of which this machine is one; nothing after errors.
+  std::optional<PlacementSparsityRequest> zerosToMine(const Machine &machine) {
+    return request() ? zerosOn(machine) : std::nullopt;
+  }
+
+private:
+  std::optional<PlacementSparsityRequest> zerosOn(const Machine &ideal) {
+    const int64_t microbatch = std::max<int64_t>(1, session_.smallestMicrobatch());
+    auto work = session_.graphs().workAt(microbatch, 1);
+    if (!work || !named(*work))
+      return std::nullopt;
+    auto files = readAccuracyFiles(request_);
+    if (auto *rejected = std::get_if<std::vector<Rejection>>(&files))
+      return reportRejections(*rejected), std::nullopt;
+    auto measured = kernels();
+    EstimateOptions how;
+    how.costModel = session_.request().costModel;
+    auto costs = measured ? estimate(*work, ideal, how) : Result<Costs, Errors>(Errors{});
+    if (!costs) {
+      session_.workspace().reportAll(costs.error());
+      return std::nullopt;
+    }
+    auto found = sparsityOptions(
+        {request_, *work, ideal, *costs, std::get<std::vector<AccuracyFile>>(files), nullptr, *measured});
+    if (auto *rejected = std::get_if<std::vector<Rejection>>(&found))
+      return reportRejections(*rejected), std::nullopt;
+    plan_.step = std::move(std::get<PrunePlan>(found));
+    plan_.step->kernels = *measured;
+    if (request_.kernels)
+      plan_.step->kernelsSource = llvm::sys::path::filename(request_.kernels->file).str();
+    if (plan_.step->problem.lossBudget < 0) {
+      reportRejections({{{Code::RequirementNotShown,
+                          "no sparsity configuration, including the dense one, satisfies the accuracy requirement",
+                          request_.accuracy ? request_.accuracy->location : request_.location,
+                          {}},
+                         ""}});
+      return std::nullopt;
+    }
+    return placementSparsityOf(*plan_.step, {request_.confidence, number(request_.maskPeriod), std::move(*measured)},
+                               request_.location);
+  }
+
+public:
+  /// What is claimed and assumed of a plan with these zeros.
+  void complete(PlacementPlan &plan) {
+    if (!plan.zeros) {
+      plan.assumptions.push_back("the search was stopped before zeros were chosen: nothing is zero in this plan");
+      return;
+    }
+    plan.zeros->accuracy = accuracyOf(plan_.step->evaluation, lossOf(*plan.zeros));
+    if (auto &accuracy = plan.zeros->accuracy)
+      addLines(*accuracy, [&](const PruneLayer &layer, const PruneOption &option) {
+        for (size_t u = 0; u < plan.zeros->units.size(); ++u)
+          for (size_t d = 0; d < plan.zeros->units[u].decisions.size(); ++d)
+            if (llvm::is_contained(plan.zeros->units[u].decisions[d].layers, layer.name))
+              return plan.zeros->chosen(u, d).label == option.sparsity;
+        return false;
+      });
+    else
+      plan.assumptions.push_back("no accuracy is required: nothing is claimed of what zeros do to it");
+    assumeKernels();
+    llvm::append_range(plan.assumptions, plan_.assumptions);
+    plan.assumptions.push_back("zeros shorten a layer by what they shorten its operations; activations are kept whole, "
+                               "and pipeline stages have layers of one kind with the same zeros");
+    if (!plan_.step->scope.empty())
+      plan.assumptions.push_back(fmt::format("masks of weights: {}; {}", plan_.step->recipe, plan_.step->scope));
+    for (const Rejection &excluded : plan_.step->excludedOptions)
+      plan.assumptions.push_back("left out: " + excluded.error.message);
+  }
+
 private:
   bool request() {
     const TrainingJob &job = session_.job();
@@ -50,9 +130,28 @@ private:
     if (pruning_.confidence > 0)
       request_.confidence = pruning_.confidence;
     plan_.training = job.name, plan_.version = kVersion;
+    bindFiles();
     plan_.machine = session_.machine().name, plan_.objective = request_.objective;
     plan_.confidence = request_.confidence;
     plan_.assumptions = job.assumptions;
+    return true;
+  }
+
+  /// What a placement decides is stated by the training.
+  bool suitsPlacement() {
+    auto refuse = [&](const char *what, const char *help) {
+      session_.report({Code::NotSupported, what, request_.location, {}}, help);
+      return false;
+    };
+    if (request_.forwardOnly)
+      return refuse("'phases = forward' is of one device: a placement trains",
+                    "'infer … on …' places a network that only infers");
+    using enum PlacementObjective;
+    PlacementObjective &objective = session_.workspace().job().placementObjective;
+    if (request_.objective == "energy")
+      objective = Energy;
+    else if (request_.objective == "memory")
+      objective = Memory;
     return true;
   }
 
@@ -115,6 +214,16 @@ private:
       return;
     if (auto text = llvm::MemoryBuffer::getFile(location.file))
       sources.add(location.file, (*text)->getBuffer().str());
+  }
+
+  /// Files that the answer rests on are named in its manifest, with their hashes.
+  void bindFiles() {
+    for (const SparsityRequest::AccuracyMeasurements &measured : request_.measurements)
+      show({measured.file});
+    if (request_.kernels)
+      show({request_.kernels->file});
+    for (const std::string *table : {&pruning_.traces, &pruning_.thresholds})
+      show({*table});
   }
 
   bool reportRejections(const std::vector<Rejection> &rejections) {
@@ -357,34 +466,42 @@ private:
   }
 
   /// What is shown of accuracy, where something is.
-  void accuracyReport() {
-    const AccuracyEvaluation &evaluation = plan_.evaluation();
+  std::optional<AccuracyReport> accuracyOf(const AccuracyEvaluation &evaluation, const Rational &loss) const {
     if (evaluation.level == AccuracyBasis::None || evaluation.level == AccuracyBasis::SensitivityRanking)
-      return;
-    AccuracyReport accuracyReport;
-    accuracyReport.metric = evaluation.metric;
-    accuracyReport.guaranteed = evaluation.guaranteed;
-    // Losses were rounded up to units: 10^-12.
-    Rational loss = Rational(plan_.selection().sums.loss) / Rational(1'000'000'000'000);
-    accuracyReport.min = evaluation.dense - evaluation.margin * loss;
+      return std::nullopt;
+    AccuracyReport report;
+    report.metric = evaluation.metric;
+    report.guaranteed = evaluation.guaranteed;
+    report.min = evaluation.dense - evaluation.margin * loss;
     if (request_.accuracy)
-      accuracyReport.required = request_.accuracy->min;
+      report.required = request_.accuracy->min;
     if (evaluation.confidence > 0)
-      accuracyReport.confidence = fmt::format("{:.6g}", evaluation.confidence);
-    accuracyReport.level = describe(evaluation.level);
+      report.confidence = fmt::format("{:.6g}", evaluation.confidence);
+    report.level = describe(evaluation.level);
     if (pruning_.thresholds.empty())
-      accuracyReport.inputs.push_back(fmt::format("dense network: at least {}", evaluation.dense.print()));
+      report.inputs.push_back(fmt::format("dense network: at least {}", evaluation.dense.print()));
     else
-      accuracyReport.inputs.push_back(pruning_.thresholds);
-    if (plan_.step)
-      for (const PruneLayer &layer : plan_.step->layers)
-        for (const SourceLocation &line : layer.chosen().lines) {
-          std::string text = fmt::format("{}:{}", line.file, line.line);
-          if (!llvm::is_contained(accuracyReport.inputs, text))
-            accuracyReport.inputs.push_back(text);
-        }
-    accuracyReport.assumptions = evaluation.assumptions;
-    plan_.accuracy = std::move(accuracyReport);
+      report.inputs.push_back(pruning_.thresholds);
+    report.assumptions = evaluation.assumptions;
+    return report;
+  }
+  /// The lines of files that show what was chosen.
+  void addLines(AccuracyReport &report,
+                llvm::function_ref<bool(const PruneLayer &, const PruneOption &)> isChosen) const {
+    for (const PruneLayer &layer : plan_.step->layers)
+      for (const PruneOption &option : layer.options)
+        if (isChosen(layer, option))
+          for (const SourceLocation &line : option.lines)
+            if (std::string text = fmt::format("{}:{}", line.file, line.line); !llvm::is_contained(report.inputs, text))
+              report.inputs.push_back(text);
+  }
+  void accuracyReport() {
+    // Losses were rounded up to units: 10^-12.
+    plan_.accuracy =
+        accuracyOf(plan_.evaluation(), Rational(plan_.selection().sums.loss) / Rational(1'000'000'000'000));
+    if (plan_.accuracy && plan_.step)
+      addLines(*plan_.accuracy,
+               [](const PruneLayer &layer, const PruneOption &option) { return &option == &layer.chosen(); });
   }
 
   Session &session_;
@@ -405,10 +522,32 @@ std::optional<SparsityPlan> chooseSparsity(Session &session, const PruneOptions 
   return SparsityChooser(session, pruning).run();
 }
 
-int prune(Options options, const PruneOptions &pruning) {
-  options.elaborate.prunes = options.elaborate.clusters = true;
+std::optional<PlacementSparsityRequest> zerosToMine(Session &session, const Machine &machine) {
+  return SparsityChooser(session, {}).zerosToMine(machine);
+}
+
+/// On a cluster: zeros and placement together.
+static int prunePlacement(Session &session, const Options &options, const PruneOptions &pruning,
+                          SolverMonitor &monitor) {
+  SparsityChooser chooser(session, pruning);
+  auto zeros = chooser.zeros();
+  if (!zeros)
+    return session.finish(kWrongInput, "prune");
+  session.zeros = &*zeros;
+  return answerPlacement(session, options, monitor, "prune", [&](PlacementPlan &plan) { chooser.complete(plan); });
+}
+
+int prune(Options options, const PruneOptions &pruning, const PlanSearchLimits &limits) {
+  options.elaborate.prunes = options.elaborate.clusters = options.elaborate.placement = true;
+  auto monitor = SolverMonitor::ofCommand("prune", "planning", limits, options.json);
+  if (!monitor)
+    return kWrongInput;
   Session session(options);
-  auto plan = session.prepare() ? chooseSparsity(session, pruning) : std::nullopt;
+  if (!session.prepare())
+    return session.finish(kWrongInput, "prune");
+  if (session.cluster())
+    return prunePlacement(session, options, pruning, *monitor);
+  auto plan = chooseSparsity(session, pruning);
   if (!plan || !write(session.diagnostics(), *plan, options.output))
     return session.finish(kWrongInput, "prune");
   if (options.json)

@@ -366,6 +366,8 @@ accel::AcceleratorOp Program::Data::clusterDevice(const ast::Declaration &cluste
   targetMachines = *device;
   addLevelsOfDevices(op, targetMachines);
   EfficiencyOptions how = efficiency();
+  if (options.placement && options.prunes) // steps with zeros are placed at the times of any other step
+    how.ideal = options.ideal || options.mines;
   if (auto framework = op.getEntriesAttr().getAs<mlir::FlatSymbolRefAttr>("framework");
       framework && how.framework.empty())
     how.framework = framework.getValue().str();
