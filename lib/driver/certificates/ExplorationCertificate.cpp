@@ -10,8 +10,10 @@
 #include "lib/exploration/output/MiningFolder.h"
 #include "lib/exploration/output/MiningOutput.h"
 #include "lib/exploration/output/MiningSpace.h"
+#include "lib/exploration/steps/StepZeros.h"
 #include "lib/exploration/verify/CertificatePoints.h"
 #include "lib/exploration/verify/MachineDifferences.h"
+#include "lib/exploration/verify/ZeroProof.h"
 #include "lib/machine/cost/Estimate.h"
 #include "lib/machine/cost/PriceCache.h"
 #include "lib/machine/energy/Energy.h"
@@ -63,6 +65,8 @@ public:
   std::optional<VerifiedCertificate> prove() {
     if (!read())
       return std::nullopt;
+    if (!readAlternativesWithZeros())
+      return VerifiedCertificate{std::move(out_), {}, false, {}};
     prices_ = pricesOf(certificate_);
     MiningVerifier verifier(certificate_, *space_, prices_, kernelPrograms());
     if (verifier.byExpression() && certificate_.metric != space_->metric())
@@ -146,6 +150,37 @@ private:
                                        "work of its certificate, whether or not files have changed",
                                        mined, space_->name(), kMiningSpace, sha256Of(spaceText).substr(0, 16)));
     return true;
+  }
+
+  /// What alternatives with zeros keep in memory, and their shares: what a space makes of zeros is in all designs.
+  bool readAlternativesWithZeros() {
+    auto hasZeros = [](const CertificateJob &job) {
+      return llvm::any_of(job.alternatives, [](const CertificateAlternative &one) { return one.dense.has_value(); });
+    };
+    if (llvm::none_of(certificate_.jobs, hasZeros))
+      return true;
+    for (const DesignParameter &parameter : certificate_.parameters)
+      if (llvm::StringRef(parameter.name).contains(".sparse."))
+        find("'{}' is open, with which nothing of zeros is proved", parameter.name);
+    Design design(certificate_.parameters.size(), 0);
+    const Machine *machine = space_->nearly(design);
+    while (!machine && next(certificate_, design))
+      machine = space_->nearly(design);
+    if (machine)
+      llvm::append_range(out_.findings, readZeros(certificate_, *machine));
+    else
+      find("no design of '{}' is a machine", kMiningSpace);
+    if (out_.holds())
+      out_.checked.push_back("what zeros leave of arithmetic, traffic and memory follows from their patterns");
+    out_.trusted.push_back("which zeros there are to choose from, and what is known of the accuracy with them");
+    return out_.holds();
+  }
+
+  /// What zeros leave of the operations of an alternative.
+  StepZeroShares zerosOf(size_t job, size_t alternative) const {
+    const CertificateAlternative &of = certificate_.jobs[job].alternatives[alternative];
+    auto shares = zeroShares(of.graph, of.zeros);
+    return shares ? std::move(*shares) : StepZeroShares();
   }
 
   /// Ratios are to what was proved of each job alone.
@@ -280,8 +315,16 @@ private:
     const CertificateJob &of = certificate_.jobs[job];
     llvm::json::Value work = toJson(plan.graph);
     size_t alternative = 0;
-    while (alternative < of.alternatives.size() && work != toJson(of.alternatives[alternative].graph))
-      ++alternative;
+    // Of the same work with other zeros the costs differ.
+    std::optional<size_t> same;
+    for (; alternative < of.alternatives.size(); ++alternative)
+      if (work == toJson(of.alternatives[alternative].graph)) {
+        same = alternative;
+        if (auto costs = prices_(job, alternative, machine); costs && differs(plan.graph, plan.costs, *costs).empty())
+          break;
+      }
+    if (same && alternative == of.alternatives.size())
+      alternative = *same;
     if (alternative == of.alternatives.size())
       return unproved(fmt::format("{}: its work, {} operations, is none of the {} of '{}' in '{}'", file,
                                   plan.graph.operations.size(), of.alternatives.size(), of.name, kMiningCertificate));
@@ -289,18 +332,20 @@ private:
       return unproved(fmt::format("{}: a step of {}, '{}' has one of {}", file, plan.batch, of.name, of.batch));
     if (auto same = expectSame(plan, machine, prices_(job, alternative, machine), file); !same)
       return same.takeError();
-    take(verify(plan).findings, file);
+    take(verify(plan, zerosOf(job, alternative)).findings, file);
     if (!plan.feasible)
       return unproved(fmt::format("{}: the step does not fit", file));
     Seconds step = plan.schedule.step.seconds();
     double joules = stepEnergyBreakdown(plan.graph, plan.costs, plan.machine, step).total().value;
-    return MinedStep{of.name,
-                     of.alternatives[alternative].label,
-                     of.batch,
-                     step.value,
-                     joules,
-                     static_cast<double>(plan.memory.peak),
-                     verifier.metricValue(machine, {step.value, joules, of.batch})};
+    MinedStep mined{of.name,
+                    of.alternatives[alternative].label,
+                    of.batch,
+                    step.value,
+                    joules,
+                    static_cast<double>(plan.memory.peak),
+                    verifier.metricValue(machine, {step.value, joules, of.batch})};
+    mined.zeros = of.alternatives[alternative].zeros.layers;
+    return mined;
   }
 
   /// What people read, as the certificate gives it. Of mine.json itself comes what no certificate proves: how the
@@ -458,7 +503,7 @@ private:
         if (plan.graph.operations[id].body != kNone)
           proven = {};
     }
-    PlanVerification proof = verify(plan);
+    PlanVerification proof = verify(plan, zerosOf(claimed.job, claimed.alternative));
     take(proof.findings, file);
     if (!proof.holds())
       return 0.0;
@@ -560,10 +605,21 @@ CertificatePrices pricesOf(const MiningCertificate &certificate) {
       alternatives.resize(last.first + last.steps.size(), std::make_shared<PriceCache>(PriceCache::Detail::Numbers));
     }
     for (size_t alternative = 0; !job.placed() && alternative < job.alternatives.size(); ++alternative)
-      alternatives.emplace_back(std::make_shared<PriceCache>(PriceCache::Detail::Numbers))
+      alternatives
+          .emplace_back(
+              std::make_shared<PriceCache>(job.alternatives[alternative].zeros.empty()
+                                               ? PriceCache::Detail::Numbers
+                                               : PriceCache::Detail::All)) // what zeros save follows from tiles
           ->registerGraph(job.alternatives[alternative].graph);
   }
-  return [&certificate, caches](size_t job, size_t alternative, const Machine &machine) -> std::optional<Costs> {
+  // By job and alternative: operations that zeros touch.
+  std::vector<std::vector<std::vector<ZeroOperation>>> zeros;
+  for (const CertificateJob &job : certificate.jobs) {
+    auto &alternatives = zeros.emplace_back();
+    for (const CertificateAlternative &one : job.alternatives)
+      alternatives.push_back(zeroOperations(one.graph, one.zeros));
+  }
+  return [&certificate, caches, zeros](size_t job, size_t alternative, const Machine &machine) -> std::optional<Costs> {
     EstimateOptions options;
     options.prices = caches[job][alternative].get();
     const CertificateJob &of = certificate.jobs[job];
@@ -574,6 +630,8 @@ CertificatePrices pricesOf(const MiningCertificate &certificate) {
       return std::nullopt;
     if (of.placed())
       priceExchanges(graph, machine, *costs);
+    else if (!priceZeros(graph, machine, zeros[job][alternative], *costs))
+      return std::nullopt;
     return std::move(*costs);
   };
 }

@@ -136,6 +136,10 @@ private:
     plan_.best =
         answered(several ? "common" : jobs_.jobs().front().name, made, all, aggregation, kept("", !ratio), chosen_);
     monitor_->found();
+    llvm::append_range(plan_.assumptions, jobs_.assumptions());
+    if (const auto &reference = plan_.findings.reference; reference && jobs_.hasZeros())
+      plan_.assumptions.push_back(fmt::format("'{}' is compared without zeros", reference->name));
+    addDense(aggregation);
     MiningProblem &problem = *made;
     if (statusOf(plan_) == SearchStatus::Infeasible)
       if (auto conflict = jobs_.conflict())
@@ -169,6 +173,24 @@ private:
       if (answer.result.best)
         answer.design = jobs_.designed(other, problem, all, *answer.result.best);
     }
+  }
+
+  /// The best design where nothing is zero, beside one with zeros.
+  void addDense(ObjectiveAggregation aggregation) {
+    const auto &best = plan_.best.design;
+    if (!best || !options_.writes || aggregation != ObjectiveAggregation::Sum || options_.scheduleEffort ||
+        llvm::all_of(best->steps, [](const MinedStep &step) { return step.zeros.empty(); }))
+      return;
+    for (size_t j = 0; j < jobs_.size(); ++j)
+      if (jobs_.placed(j))
+        return;
+    MiningOptions search = search_;
+    search.executor = nullptr;
+    auto problem = jobs_.denseProblem(aggregation);
+    MinedAnswer &dense = plan_.dense.emplace();
+    dense.result = miningStrategy(options_.strategy)(*problem, search);
+    if (dense.result.best)
+      dense.design = jobs_.designed("dense", *problem, jobs_.all(), *dense.result.best);
   }
 
   /// What is hard to build or to cool of each design that is proposed, at the prompt and in the report: the best, those

@@ -5,7 +5,9 @@
 #include "lib/exploration/output/MiningClusterJson.h"
 #include "lib/exploration/output/MiningSpace.h"
 #include "lib/exploration/steps/StepWork.h"
+#include "lib/exploration/steps/StepZeros.h"
 #include "lib/exploration/verify/CertificatePoints.h"
+#include "lib/exploration/verify/ZeroProof.h"
 #include "lib/machine/cost/Estimate.h"
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/planning/output/Certificate.h"
@@ -70,8 +72,15 @@ private:
     certificate_.clusterParameters = space_.clusterParameters().size();
     for (const MiningJob &job : jobs_) {
       CertificateJob &mine = certificate_.jobs.emplace_back(job.name, job.batch, job.weight, job.best);
-      for (const MiningAlternative &alternative : job.alternatives)
-        mine.alternatives.push_back({alternative.label, alternative.work->graph()});
+      for (const MiningAlternative &alternative : job.alternatives) {
+        CertificateAlternative &one = mine.alternatives.emplace_back(alternative.label, alternative.work->graph());
+        if (!alternative.dense)
+          continue;
+        one.dense = alternative.dense, one.zeros = alternative.work->zeros();
+        for (const MinedZeros &zeros : one.zeros.layers) // what is wrong of them a verifier says
+          if (auto shares = sharesOfPattern(mine.alternatives[*one.dense].graph, zeros, one.zeros.core))
+            one.shares.push_back(*shares);
+      }
     }
     listClusters();
     for (size_t j = 0; j < jobs_.size(); ++j)
@@ -243,13 +252,26 @@ private:
                      writePlan(*answer.winner, job, step->alternative, folder + "/plan.json", step->effort));
   }
 
+  /// With all that people read.
+  static Result<Costs, Errors> costsOf(const StepWork &work, const Machine &machine) {
+    auto costs = estimate(work.graph(), machine);
+    if (!costs)
+      return costs;
+    if (auto priced = priceZeros(work.graph(), machine, zeroOperations(work.graph(), work.zeros()), *costs); !priced)
+      return Errors{priced.takeError()};
+    return costs;
+  }
+
   /// As designs are valued. Nothing: there is no such machine, or an error was reported.
   std::optional<Plan> planOf(const Machine &machine, size_t job, size_t alternative, unsigned effort, bool subsets) {
     SingleDeviceRequest request;
     request.job = jobs_[job].name;
     request.batch = jobs_[job].batch;
     request.effort = effort, request.subsets = subsets;
-    auto plan = planFor(jobs_[job].alternatives[alternative].work->graph(), machine, request);
+    const StepWork &work = *jobs_[job].alternatives[alternative].work;
+    auto costs = costsOf(work, machine);
+    auto plan =
+        costs ? planWith(std::move(*costs), work.graph(), machine, request) : Result<Plan, Errors>(costs.error());
     if (plan)
       return std::move(*plan);
     diags_.error(Code::InternalError, {}, "the plan of an evaluated design: " + plan.error().front().message);
@@ -265,6 +287,8 @@ private:
     if (!plan || !writeFile(diags_, path, jsonText(toJson(*plan)) + "\n"))
       return false;
     std::vector<std::string> unproved; // said by whoever verifies the plan
+    if (!jobs_[job].alternatives[alternative].work->zeros().empty())
+      return true; // it is proved with the mining, which says what is zero
     auto issue = writeCertificate(llvm::sys::path::parent_path(path).str(), *plan, {}, unproved);
     if (issue)
       diags_.error(Code::CannotWrite, {}, issue->message);
@@ -288,7 +312,7 @@ private:
     options.searches = false, options.ordered = &ordered;
     std::optional<Result<Costs, Errors>> costs;
     if (!plain)
-      costs = estimate(plan->graph, plan->machine);
+      costs = costsOf(*jobs_[of.job].alternatives[of.alternative].work, plan->machine);
     of.ordered = costs && *costs && scheduleStep(plan->graph, plan->machine, **costs, options) &&
                  ordered.step.value > plan->schedule.bound.value;
     if (of.ordered) {

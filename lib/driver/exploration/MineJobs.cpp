@@ -1,12 +1,14 @@
 #include "lib/driver/exploration/MineJobs.h"
 #include "lib/driver/SolverMonitor.h"
 #include "lib/driver/exploration/MinePlacement.h"
+#include "lib/driver/exploration/MineZeros.h"
 #include "lib/exploration/clusters/ClusterSpace.h"
 #include "lib/exploration/output/MiningFolder.h"
 #include "lib/exploration/space/DesignSpace.h"
 #include "lib/exploration/steps/DesignObjective.h"
 #include "lib/exploration/steps/StepBottlenecks.h"
 #include "lib/exploration/steps/StepWork.h"
+#include "lib/exploration/steps/StepZeros.h"
 #include "lib/language/requests/Objective.h"
 #include "lib/planning/analysis/MinPeakMemory.h"
 #include "lib/support/documents/TextStyle.h"
@@ -111,7 +113,10 @@ bool MineJobs::addJob(Session &session) {
   if (!options_.weights.empty())
     job.weight = options_.weights[jobs_.size() - 1];
   if (!session.target().minesCluster())
-    return addAlternatives(session, job.alternatives);
+    return addAlternatives(session, job.alternatives) && addZeros(session, job.alternatives);
+  if (session.program().sparsity(session.job()))
+    assumptions_.push_back(fmt::format(
+        "nothing is zero: designs of a cluster are mined without what 'sparsity for {}' asks for", session.job().name));
   auto refused = [&](const std::string &message, const char *help) {
     session.diagnostics().error(Code::NotSupported, session.job().targetAt, message).help(help);
     return false;
@@ -166,6 +171,26 @@ bool MineJobs::addAlternatives(Session &session, std::vector<MiningAlternative> 
   return !alternatives.empty();
 }
 
+/// Of each alternative the same with each choice of zeros.
+bool MineJobs::addZeros(Session &session, std::vector<MiningAlternative> &alternatives) {
+  auto zeros = zeroChoicesOf(session, *space_);
+  if (!zeros)
+    return false;
+  llvm::append_range(assumptions_, zeros->assumptions);
+  const size_t dense = alternatives.size();
+  for (size_t a = 0; a < dense; ++a)
+    for (const StepZeros &choice : zeros->choices) {
+      auto work = withZeros(alternatives[a].work->graph(), choice);
+      if (!work) {
+        session.report(work.error());
+        return false;
+      }
+      alternatives.push_back({fmt::format("{}, {}", alternatives[a].label, zerosText(choice.layers)),
+                              std::make_shared<StepWork>(std::move(*work), std::vector<double>{}, choice), a});
+    }
+  return true;
+}
+
 std::vector<JobLimits> MineJobs::limits(MiningProblem &problem, const Design &design) {
   std::vector<JobLimits> limits;
   auto machine = space_->machine(design);
@@ -206,7 +231,8 @@ std::unique_ptr<MiningProblem> MineJobs::problemOf(const std::vector<size_t> &of
     MiningJob &job = jobs.emplace_back(jobs_[j]);
     for (MiningAlternative &alternative : job.alternatives)
       if (anew)
-        alternative.work = std::make_shared<StepWork>(alternative.work->graph());
+        alternative.work =
+            std::make_shared<StepWork>(alternative.work->graph(), std::vector<double>{}, alternative.work->zeros());
     PlacedMiningJob &share = shares.emplace_back(works_[j], nullptr, job.weight, job.best, job.batch);
     if (placed(j) && anew) { // as before: it is no error now
       if (PlacedWorks works = placedWorks(session(j), *space_, metric_); !works.empty())
@@ -223,6 +249,19 @@ std::unique_ptr<MiningProblem> MineJobs::problemOf(const std::vector<size_t> &of
   return std::make_unique<StepProblem>(*space_, std::move(jobs), metric_, aggregation, effort);
 }
 
+bool MineJobs::hasZeros() const {
+  return llvm::any_of(jobs_, [](const MiningJob &job) {
+    return llvm::any_of(job.alternatives, [](const MiningAlternative &one) { return one.dense.has_value(); });
+  });
+}
+
+std::unique_ptr<MiningProblem> MineJobs::denseProblem(ObjectiveAggregation aggregation) const {
+  std::vector<MiningJob> jobs = jobs_;
+  for (MiningJob &job : jobs)
+    llvm::erase_if(job.alternatives, [](const MiningAlternative &one) { return one.dense.has_value(); });
+  return std::make_unique<StepProblem>(*space_, std::move(jobs), metric_, aggregation);
+}
+
 std::optional<MinedStep> MineJobs::stepOf(MiningProblem &problem, size_t i, size_t j, const Design &design) {
   const MiningJob &job = jobs_[j];
   if (placed(j)) {
@@ -231,7 +270,12 @@ std::optional<MinedStep> MineJobs::stepOf(MiningProblem &problem, size_t i, size
   }
   auto *steps = dynamic_cast<StepProblem *>(&problem);
   auto step = steps ? steps->step(i, design) : StepProblem(*space_, {job}, metric_).step(0, design);
-  return step ? std::optional(minedStep(job, job.alternatives[step->alternative].label, *step)) : std::nullopt;
+  if (!step)
+    return std::nullopt;
+  const MiningAlternative &alternative = job.alternatives[step->alternative];
+  MinedStep mined = minedStep(job, alternative.label, *step);
+  mined.zeros = alternative.work->zeros().layers;
+  return mined;
 }
 
 MinedDesign MineJobs::designed(const std::string &name, MiningProblem &problem, const std::vector<size_t> &of,

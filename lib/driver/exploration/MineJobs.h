@@ -35,6 +35,10 @@ public:
   bool minesClusters() const { return !space_->clusterParameters().empty(); }
   /// The cluster of a job that is placed is that of the design from now on.
   void chooseCluster(size_t job, const Design &design);
+  /// Whether there are zeros to choose from.
+  bool hasZeros() const;
+  /// What was assumed of zeros.
+  const std::vector<std::string> &assumptions() const { return assumptions_; }
   /// What the job is worth on its own best design.
   void best(size_t job, double value) { jobs_[job].best = value; }
   Session &session(size_t job) { return *sessions_[job]; }
@@ -43,6 +47,8 @@ public:
   /// Of these jobs. `anew`: nothing is known of their steps' prices on one device.
   std::unique_ptr<MiningProblem> problemOf(const std::vector<size_t> &of, ObjectiveAggregation aggregation,
                                            bool anew = false, unsigned effort = 0);
+  /// Of all jobs on one device where nothing is zero.
+  std::unique_ptr<MiningProblem> denseProblem(ObjectiveAggregation aggregation) const;
   /// A design of a problem of these jobs.
   MinedDesign designed(const std::string &name, MiningProblem &problem, const std::vector<size_t> &of,
                        const Design &design);
@@ -60,6 +66,7 @@ private:
   /// The last of a design's choices, which are those of its cluster.
   Design clusterOf(const Design &design) const;
   bool addAlternatives(Session &session, std::vector<MiningAlternative> &alternatives);
+  bool addZeros(Session &session, std::vector<MiningAlternative> &alternatives);
   /// Of the problem's job `i`, which is ours of number `j`.
   std::optional<MinedStep> stepOf(MiningProblem &problem, size_t i, size_t j, const Design &design);
 
@@ -70,6 +77,7 @@ private:
   MiningMetric metric_ = MiningMetric::StepTime;
   std::vector<MiningJob> jobs_;
   std::vector<PlacedWorks> works_; ///< by job; see `placements`
+  std::vector<std::string> assumptions_;
 };
 
 } // namespace accord

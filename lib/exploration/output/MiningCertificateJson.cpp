@@ -11,8 +11,38 @@ using json::Path;
 
 constexpr auto describeFinite = [](JsonVisitor &v, double &value) { v.numberOrNull(value); };
 
+/// A layer of an alternative with its pattern, and the shares that follow from it.
+struct LayerWithZeros {
+  MinedZeros zeros;
+  StatedZeroShares shares;
+};
+
+void describeLayer(JsonFields &f, LayerWithZeros &layer) {
+  f.field("layer", layer.zeros.layer)
+      .field("n", layer.zeros.kept, IntegerRange{1, 4096})
+      .field("m", layer.zeros.of, IntegerRange{1, 4096})
+      .maybe("transposable", layer.zeros.transposable)
+      .field("compute", layer.shares.compute)
+      .field("weights", layer.shares.weights)
+      .field("states", layer.shares.states);
+}
+
 void describeAlternative(JsonFields &f, CertificateAlternative &alternative) {
-  f.field("alternative", alternative.label).field("graph", alternative.graph, describeGraph);
+  bool hasZeros = alternative.dense.has_value();
+  f.field("alternative", alternative.label).maybe("same_without_zeros", alternative.dense);
+  if (f.reads())
+    hasZeros = f.has("same_without_zeros");
+  if (!hasZeros || (!f.reads() && !f.writes()))
+    f.maybeIf(!hasZeros, "graph", alternative.graph, describeGraph)
+        .check("graph", !f.reads() || f.has("graph"), "an alternative has its work, or is one with zeros");
+  std::vector<LayerWithZeros> layers;
+  for (size_t i = 0; i < alternative.zeros.layers.size() && i < alternative.shares.size(); ++i)
+    layers.push_back({alternative.zeros.layers[i], alternative.shares[i]});
+  f.maybe("sparsity", layers, describeLayer);
+  if (!f.reads())
+    return;
+  for (const LayerWithZeros &layer : layers)
+    alternative.zeros.layers.push_back(layer.zeros), alternative.shares.push_back(layer.shares);
 }
 
 /// `points`: of all that clusters leave open.

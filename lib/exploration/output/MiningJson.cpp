@@ -104,7 +104,15 @@ void describeStep(JsonFields &f, MinedStep &step) {
       .about("what it counts in the sum, where that is not 1")
       .maybeIf(step.weight != 1, "weight", step.weight, NumberRange{.open = true})
       .about("on a cluster: degrees, micro-batches, and layers by what is computed again")
-      .maybe("placement", step.placement, describePlacement);
+      .maybe("placement", step.placement, describePlacement)
+      .about("layers whose weights have zeros: n of every m along the reduction are kept")
+      .maybe("sparsity", step.zeros, [](JsonFields &g, MinedZeros &zeros) {
+        g.field("layer", zeros.layer)
+            .field("n", zeros.kept, kPositive)
+            .field("m", zeros.of, kPositive)
+            .about("along the outputs, too")
+            .maybe("transposable", zeros.transposable);
+      });
 }
 
 /// The area that is printed as so many mm2.
@@ -392,6 +400,8 @@ void describeMining(JsonFields &f, MiningPlan &plan) {
              })
       .about("several jobs: the best design of each alone")
       .maybe("individual", plan.own, describeAnswer)
+      .about("with zeros to choose from: the best design where nothing is zero, by the same search")
+      .maybe("dense", plan.dense, describeAnswer)
       .about("other strategies on the same problem")
       .maybe("compared", plan.compared, describeAnswer)
       .about("what the compared strategies had as much of as the chosen one")
@@ -449,6 +459,8 @@ Expected<MiningPlan> miningFromJson(StringRef text, StringRef path) {
   };
   setBest(read->best);
   for_each(read->own, setBest);
+  if (read->dense)
+    setBest(*read->dense);
   for_each(read->compared, setBest);
   if (read->front)
     for (auto [point, design] : zip(read->front->front.points, read->front->designs))

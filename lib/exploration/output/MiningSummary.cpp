@@ -202,6 +202,9 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder, con
   else
     lines.add("gap", fmt::format("not known: {}; --strategy exact proves one", value));
   lines.add("searched", effortText(result));
+  if (plan.dense && plan.dense->design)
+    lines.add("dense", fmt::format("{} without zeros ({})", miningValue(plan, plan.dense->result.value, ratio),
+                                   chosenText(plan, *plan.dense->design)));
   for (const MinedAnswer &own : plan.own)
     if (own.design)
       lines.add("individual", fmt::format("{}: {} ({})", own.design->name, miningValue(plan, own.result.value, false),

@@ -1,6 +1,7 @@
 // What a mining claims to have proved, as plain data: the certificate of `accord mine`.
 #pragma once
 #include "lib/exploration/problem/Design.h"
+#include "lib/exploration/problem/MinedZeros.h"
 #include "lib/machine/model/WorkGraph.h"
 #include "lib/placement/problem/Placement.h"
 #include <map>
@@ -8,10 +9,20 @@
 
 namespace accord {
 
+/// Shares of a layer with zeros: of the arithmetic of its forward product, of its weights in memory, and of their
+/// gradients and the states of the optimizer.
+struct StatedZeroShares {
+  double compute = 1, weights = 1, states = 1;
+};
+
 /// One way in which a job's step may run.
 struct CertificateAlternative {
   std::string label; ///< "micro-batch 4, recompute full"
-  WorkGraph graph;
+  WorkGraph graph;   ///< with what zeros leave in memory
+  /// With zeros: which alternative of the job is the same without them, and by layer what they leave.
+  std::optional<size_t> dense = std::nullopt;
+  StepZeros zeros = {};
+  std::vector<StatedZeroShares> shares = {};
 };
 
 /// The step of one device that layers of some placements take their times from: one micro-batch after the other.

@@ -1,6 +1,7 @@
 // Designs that were mined, with all that emitters print: what `accord mine` answers.
 #pragma once
 #include "lib/exploration/problem/Design.h"
+#include "lib/exploration/problem/MinedZeros.h"
 #include "lib/machine/model/Plan.h"
 #include <cmath>
 #include <map>
@@ -107,6 +108,7 @@ struct MinedStep {
   double ownBest = 0;                           ///< value of the job's own best design; 0: not known
   std::optional<MinedPlacement> placement = {}; ///< on a cluster
   double weight = 1;                            ///< in a sum of several jobs
+  std::vector<MinedZeros> zeros = {};           ///< of its weights, by layer
 };
 
 struct MinedDesign {
@@ -228,8 +230,10 @@ struct MiningPlan {
   std::string aggregation; ///< "sum", "minimax_regret"; empty: one job
   std::vector<DesignParameter> parameters;
   std::vector<std::string> requirements;
-  MinedAnswer best;                  ///< of all jobs
-  std::vector<MinedAnswer> own;      ///< several jobs: of each alone
+  MinedAnswer best;             ///< of all jobs
+  std::vector<MinedAnswer> own; ///< several jobs: of each alone
+  /// With zeros: the best design of all jobs where nothing is zero, by the same search.
+  std::optional<MinedAnswer> dense;
   std::vector<MinedAnswer> compared; ///< other strategies on the same problem
   bool comparedByTime = false;       ///< with equal processor time; else equal evaluations
   std::optional<MinedParetoFront> front;

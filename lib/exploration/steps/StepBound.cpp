@@ -124,6 +124,12 @@ private:
     price.work = onOneInstance(on) ? what.seconds / on.count : what.seconds;
   }
 
+  /// Of bytes that it moves without zeros. Zeros save no more than their share of a tensor that passes once: however
+  /// often it passes, the rest of it does, too.
+  static double left(const StepClass &what, double bytes) {
+    return std::max(0.0, bytes * what.zeros.bytes - what.savedBytes);
+  }
+
   /// Seconds of each memory; returns how many memories are used.
   size_t setTransfers(const StepClass &what, const StepCores::Choice &choice, int only, double *transfers) const {
     size_t levels = machine_.memories.size();
@@ -136,7 +142,7 @@ private:
         feed = machine_.memories[m].capacity.value > 0 ? feed : 0;
     }
     for (size_t m = 0; m < levels; ++m)
-      if (double bytes = m + 1 == levels ? std::max(feed, what.bytes) : what.bytes; bytes > 0)
+      if (double bytes = left(what, m + 1 == levels ? std::max(feed, what.bytes) : what.bytes); bytes > 0)
         transfers[m] = links_[m].latency + bytes * links_[m].perByte;
     for (int core : choice.cores)
       for (size_t m = 0; m < levels; ++m)
@@ -147,6 +153,8 @@ private:
 
   /// Where time and bytes are not bounds but those of `estimate`.
   void fill(const StepClass &what, StepPrice &price, double longest, const Transfers &moved) const {
+    if (what.hasZeros()) // their times are bounds
+      return;
     for (size_t m = 0; m < std::min<size_t>(moved.levels, 64) && !moved.instructions; ++m)
       if (!what.mapped && !what.lookup && moved.seconds[m] >= longest && longest > 1e-9)
         price.fills |= uint64_t{1} << m;
@@ -185,6 +193,7 @@ private:
 
   void priceWhole(const StepClass &what, const StepCores::Choice &choice, int only, const Transfers &moved,
                   StepPrice &price) const {
+    const double share = what.zeros.compute; // of arithmetic
     price.time = price.ofKind = INFINITY;
     double longest = 0; // of all forms
     for (int index : choice.cores) {
@@ -193,12 +202,12 @@ private:
       auto in = [&](double compute) { return joinedWith(omits(index, Omitted::Time) ? 0 : compute, moved); };
       double took = 0, work = 0;
       if (!onOneInstance(core))
-        took = work = in(time.spread);
+        took = work = in(time.spread * share);
       if (core.anyMapping || core.perInstanceMapping) {
-        double single = in(time.single), share = single / core.count;
+        double single = in(time.single * share), ofAll = single / core.count;
         longest = std::max(longest, single);
         took = onOneInstance(core) ? single : std::min(took, single);
-        work = onOneInstance(core) ? share : std::min(work, share);
+        work = onOneInstance(core) ? ofAll : std::min(work, ofAll);
       }
       price.time = std::min(price.time, took), longest = std::max(longest, took);
       price.ofKind = std::min(price.ofKind, work);
@@ -211,7 +220,7 @@ private:
     if (only >= 0 && machine_.cores[only].anyMapping && machine_.cores[only].count > 1 &&
         !onOneInstance(machine_.cores[only]) && !omits(only, Omitted::Time)) {
       const ShapeTime &time = (*view_.times[only])[what.shape];
-      price.spread = joinedWith(time.spread, moved), price.single = joinedWith(time.single, moved);
+      price.spread = joinedWith(time.spread * share, moved), price.single = joinedWith(time.single * share, moved);
     }
     price.kind = machine_.cores[choice.cores[0]].kind == CoreKind::Tensor ? 0 : 1;
     if (exact_ && only >= 0)

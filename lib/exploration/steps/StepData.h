@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/exploration/steps/StepCores.h"
 #include "lib/exploration/steps/StepWork.h"
+#include "lib/exploration/steps/StepZeros.h"
 #include "lib/planning/solve/StepSubsets.h"
 #include <algorithm>
 #include <cmath>
@@ -91,6 +92,10 @@ struct StepScratch {
 
 struct StepWork::Data {
   WorkGraph graph;
+  StepZeros zeros;
+  std::vector<ZeroOperation> zeroOperations; ///< what zeros touch
+  /// As `estimate` has it, with zeros.
+  Result<Costs, Errors> estimated(const Machine &machine, PriceCache *prices) const;
   StepCores cores;                ///< with the shapes
   std::vector<StepPart> parts;    ///< bodies first; the micro-batch and the update are the last two
   std::vector<double> executions; ///< by class, in a step

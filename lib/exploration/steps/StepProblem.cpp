@@ -157,6 +157,8 @@ std::string StepProblem::digest() {
       const WorkGraph &graph = alternative.work->graph();
       text += fmt::format(", {} of {} x {}, {} operations, {} bytes", graph.model, graph.microbatches, graph.microbatch,
                           graph.operations.size(), alternative.bytes);
+      for (const MinedZeros &zeros : alternative.work->zeros().layers)
+        text += fmt::format(", {} of '{}'", patternText(zeros), zeros.layer);
     }
   }
   return text;

@@ -20,8 +20,9 @@ const char *name(MiningMetric); ///< "step_time", "tdp_time", "energy", "area_ti
 
 /// A step as it may run: a micro-batch size, a recomputation.
 struct MiningAlternative {
-  std::string label; ///< "micro-batch 4, recompute full"
+  std::string label; ///< "micro-batch 4, recompute full, nm(2, 4) in 16 layers"
   std::shared_ptr<const StepWork> work;
+  std::optional<size_t> dense = std::nullopt; ///< with zeros: the one of the job that is the same without
 };
 
 /// One training job; its value on a design is that of the best of its ways.

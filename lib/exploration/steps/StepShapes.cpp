@@ -4,6 +4,7 @@
 #include "lib/machine/cost/PeakRateModel.h"
 #include "lib/machine/cost/PriceCache.h"
 #include "lib/machine/model/Lookups.h"
+#include "lib/machine/tiling/Mapping.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -11,11 +12,20 @@
 namespace accord {
 namespace {
 
+/// Bytes of a tensor, each element once.
+double bytesOf(const Operation &op, size_t tensor) {
+  const tile::Nest nest = tile::nestOf(op.domain, op.tensors);
+  std::vector<int64_t> extents;
+  for (const tile::NestLoop &loop : nest.loops)
+    extents.push_back(loop.extent);
+  return tile::elements(nest.tensors[tensor], extents) * static_cast<double>(op.tensors[tensor].elementBits) / 8;
+}
+
 class Collector {
 public:
   StepShapes all;
 
-  uint32_t classOf(const Operation &op, std::optional<double> exchange) {
+  uint32_t classOf(const Operation &op, std::optional<double> exchange, const ZeroShares &zeros) {
     StepClass made;
     made.bytes = static_cast<double>(op.bytesRead) + op.bytesWritten;
     made.flops = op.flops;
@@ -44,6 +54,14 @@ public:
                     std::all_of(op.domain.begin(), op.domain.end(), [](const Loop &loop) { return loop.extent > 0; });
     }
     made.lookup = lookupRows(op).has_value();
+    if (made.kind == StepClass::Kind::Whole && zeros != ZeroShares{}) {
+      made.zeros = zeros;
+      made.zeros.compute = std::min(1.0, zeros.compute); // some cores compute zeros all the same
+      if (zeros.stored < 1)
+        made.savedBytes = bytesOf(op, zeros.tensor) * (1 - zeros.stored);
+      key += fmt::format(" zeros {:a} {:a} {:a} {} {:a}", zeros.compute, zeros.active, zeros.bytes, zeros.tensor,
+                         zeros.stored);
+    }
     if (made.kind == StepClass::Kind::Free)
       key = "free";
     if (made.kind == StepClass::Kind::Communication)
@@ -135,12 +153,14 @@ ShapeTime streamsOf(const StepShape &shape, const Core &core) {
 
 } // namespace
 
-StepShapes StepShapes::of(const WorkGraph &graph, const std::vector<double> &communication) {
+StepShapes StepShapes::of(const WorkGraph &graph, const std::vector<double> &communication,
+                          const StepZeroShares &zeros) {
   Collector collector;
   std::vector<uint32_t> classOf;
   for (OperationId id = 0; id < graph.operations.size(); ++id)
-    classOf.push_back(collector.classOf(
-        graph.operations[id], communication.empty() ? std::nullopt : std::optional<double>(communication[id])));
+    classOf.push_back(collector.classOf(graph.operations[id],
+                                        communication.empty() ? std::nullopt : std::optional<double>(communication[id]),
+                                        zeros.empty() ? ZeroShares{} : zeros[id]));
   collector.all.classOf = std::move(classOf);
   collector.all.optimizer = graph.optimizer;
   return std::move(collector.all);

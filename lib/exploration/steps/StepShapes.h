@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/machine/array/Gemm.h"
 #include "lib/machine/cost/CostModel.h"
+#include "lib/sparsity/problem/ZeroShares.h"
 #include <array>
 
 namespace accord {
@@ -25,9 +26,12 @@ struct StepClass {
   std::vector<uint32_t> parts; ///< of Fused, shapes
   double bytes = 0;            ///< compulsory
   double flops = 0;
-  double seconds = 0;  ///< of Given, and of Exchange on the network
-  bool mapped = false; ///< gets tiles where there are memories to tile for
-  bool lookup = false; ///< of rows, which some memories move in whole sectors
+  double seconds = 0;    ///< of Given, and of Exchange on the network
+  bool mapped = false;   ///< gets tiles where there are memories to tile for
+  bool lookup = false;   ///< of rows, which some memories move in whole sectors
+  ZeroShares zeros = {}; ///< what zeros of its weights leave on any machine at least
+  double savedBytes = 0; ///< of `bytes`, by its tensor with zeros
+  bool hasZeros() const { return zeros != ZeroShares{}; }
 };
 
 struct StepShapes {
@@ -44,7 +48,8 @@ struct StepShapes {
   std::string optimizer;         ///< of the step
 
   /// `communication`: by operation, seconds on the network; empty: such operations are Free.
-  static StepShapes of(const WorkGraph &graph, const std::vector<double> &communication = {});
+  static StepShapes of(const WorkGraph &graph, const std::vector<double> &communication = {},
+                       const StepZeroShares &zeros = {});
 };
 
 /// What a shape takes of a core: infinite where its model has no answer, 0 where it is not known.

@@ -17,11 +17,8 @@ namespace {
 using Scheduled = std::pair<Costs, Schedule>;
 
 /// Costs and schedule of the step.
-Result<Scheduled, Errors> scheduled(const WorkGraph &graph, const Machine &machine, PriceCache *prices,
+Result<Scheduled, Errors> scheduled(const WorkGraph &graph, const Machine &machine, Result<Costs, Errors> priced,
                                     const ScheduleOptions &effort) {
-  EstimateOptions options;
-  options.prices = prices;
-  auto priced = estimate(graph, machine, options);
   if (!priced)
     return priced.takeError();
   Costs &costs = *priced;
@@ -60,10 +57,14 @@ ScheduleOptions withEffort(unsigned effort) {
 
 } // namespace
 
-StepWork::StepWork(WorkGraph graph, const std::vector<double> &communication)
-    : data_(std::make_unique<Data>()), prices_(std::make_unique<PriceCache>(PriceCache::Detail::Numbers)) {
+StepWork::StepWork(WorkGraph graph, const std::vector<double> &communication, StepZeros zeros)
+    : data_(std::make_unique<Data>()),
+      // What zeros save of the traffic follows from tiles.
+      prices_(std::make_unique<PriceCache>(zeros.empty() ? PriceCache::Detail::Numbers : PriceCache::Detail::All)) {
+  data_->zeros = std::move(zeros);
+  data_->zeroOperations = zeroOperations(graph, data_->zeros);
   Dependences deps = Dependences::of(graph);
-  StepShapes shapes = StepShapes::of(graph, communication);
+  StepShapes shapes = StepShapes::of(graph, communication, minZeroShares(graph, data_->zeros));
   data_->executions.resize(shapes.classes.size());
   for (OperationId id = 0; id < graph.operations.size(); ++id)
     data_->executions[shapes.classOf[id]] += graph.executions(id);
@@ -92,6 +93,18 @@ StepWork::StepWork(WorkGraph graph, const std::vector<double> &communication)
 StepWork::StepWork(StepWork &&) noexcept = default;
 StepWork::~StepWork() = default;
 const WorkGraph &StepWork::graph() const { return data_->graph; }
+const StepZeros &StepWork::zeros() const { return data_->zeros; }
+
+Result<Costs, Errors> StepWork::Data::estimated(const Machine &machine, PriceCache *prices) const {
+  EstimateOptions options;
+  options.prices = prices;
+  auto costs = estimate(graph, machine, options);
+  if (!costs)
+    return costs;
+  if (auto priced = priceZeros(graph, machine, zeroOperations, *costs); !priced)
+    return Errors{priced.takeError()};
+  return costs;
+}
 
 double StepWork::bound(const Machine &machine, bool exact) const {
   StepBoundOptions options;
@@ -118,7 +131,8 @@ double StepWork::minJoules(const Machine &machine, double step) const {
     const StepCores::Choice &choice = view.choices[what.want];
     if (choice.cores.empty() || choice.unknown)
       continue;
-    double one = what.flops * energyPerFlop(machine, choice.type).value;
+    double one = what.flops * std::min(1.0, what.zeros.active) * energyPerFlop(machine, choice.type).value;
+    const double bytes = std::max(0.0, what.bytes * what.zeros.bytes - what.savedBytes);
     size_t levels = machine.memories.size();
     for (int core : choice.cores)
       levels = std::min(levels, levelsOf(machine, machine.cores[core]));
@@ -128,14 +142,14 @@ double StepWork::minJoules(const Machine &machine, double step) const {
     };
     for (size_t m = 0; m < levels; ++m)
       if (counted(m))
-        one += what.bytes * machine.memories[m].energy.value;
+        one += bytes * machine.memories[m].energy.value;
     joules += one * data_->executions[c];
   }
   return joules * kStepRoundingFactor;
 }
 
 StepValue StepWork::value(const Machine &machine, Errors *errors) const {
-  auto found = scheduled(graph(), machine, prices_.get(), withEffort(0));
+  auto found = scheduled(graph(), machine, data_->estimated(machine, prices_.get()), withEffort(0));
   if (!found) {
     if (errors)
       *errors = found.takeError();
@@ -148,14 +162,12 @@ StepValue StepWork::boundedBySubsets(const Machine &machine) const {
   ScheduleOptions options = withEffort(0);
   options.subsets = true;
   options.orders = &data_->orders;
-  auto found = scheduled(graph(), machine, prices_.get(), options);
+  auto found = scheduled(graph(), machine, data_->estimated(machine, prices_.get()), options);
   return found ? valueOf(graph(), machine, *found) : never();
 }
 
 std::optional<Costs> StepWork::costs(const Machine &machine) const {
-  EstimateOptions options;
-  options.prices = prices_.get();
-  auto costs = estimate(graph(), machine, options);
+  auto costs = data_->estimated(machine, prices_.get());
   return costs ? std::optional(std::move(*costs)) : std::nullopt;
 }
 
@@ -196,7 +208,7 @@ StepValue StepWork::refined(const Machine &machine, unsigned effort, bool search
   ScheduleOptions options = withEffort(effort);
   options.searches = searches;
   options.ordered = &ordered;
-  auto found = scheduled(graph(), machine, prices_.get(), options);
+  auto found = scheduled(graph(), machine, data_->estimated(machine, prices_.get()), options);
   if (!found)
     return never();
   StepValue value = valueOf(graph(), machine, *found);
@@ -206,7 +218,7 @@ StepValue StepWork::refined(const Machine &machine, unsigned effort, bool search
 }
 
 std::optional<Plan> StepWork::planned(const Machine &machine) const {
-  auto found = scheduled(graph(), machine, nullptr, withEffort(0));
+  auto found = scheduled(graph(), machine, data_->estimated(machine, nullptr), withEffort(0));
   if (!found)
     return std::nullopt;
   Plan plan;

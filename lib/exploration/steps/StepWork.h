@@ -1,5 +1,6 @@
 // One job's step on machines: what it takes, and in a microsecond what it takes at least.
 #pragma once
+#include "lib/exploration/problem/MinedZeros.h"
 #include "lib/exploration/steps/StepProblem.h"
 #include "lib/machine/model/Plan.h"
 #include <memory>
@@ -45,11 +46,13 @@ struct StepBoundOptions {
 /// threads. The graph is checked (`check`).
 class StepWork {
 public:
-  /// `communication`: by operation, seconds that it takes on the network between devices.
-  explicit StepWork(WorkGraph graph, const std::vector<double> &communication = {});
+  /// `communication`: by operation, seconds that it takes on the network between devices. `zeros`: of weights; the
+  /// graph keeps in memory what they leave (`withZeros`).
+  explicit StepWork(WorkGraph graph, const std::vector<double> &communication = {}, StepZeros zeros = {});
   StepWork(StepWork &&) noexcept;
   ~StepWork();
   const WorkGraph &graph() const;
+  const StepZeros &zeros() const;
 
   /// Seconds that `value(machine).step` is not below; not exact: on no machine with no more of anything (instances,
   /// rows, columns, lanes, clock, peak, bandwidth, capacity) and no less latency. Per operation: compute by the closed

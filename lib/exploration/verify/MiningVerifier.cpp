@@ -2,6 +2,7 @@
 #include "lib/exploration/verify/CertificatePoints.h"
 #include "lib/exploration/verify/PlacementLowerBound.h"
 #include "lib/exploration/verify/StepLowerBound.h"
+#include "lib/exploration/verify/ZeroProof.h"
 #include "lib/placement/verify/PlacementBoundProof.h"
 #include "lib/placement/verify/PlacementVerifier.h"
 #include "llvm/ADT/STLExtras.h"
@@ -81,6 +82,18 @@ struct MiningVerifier::Data {
       auto at = clusterAt(certificate, job, design);
       here[job] = at ? placed[job][*at].get() : nullptr;
     }
+  }
+
+  /// Whether the shares of alternatives with zeros hold on a machine of the space.
+  bool usesZerosAsStated(const CertificateAnswer &answer, const Machine &machine) const {
+    for (size_t job : answer.jobs)
+      for (const CertificateAlternative &alternative : certificate.jobs[job].alternatives)
+        if (alternative.dense) {
+          auto core = zeroCoreOf(machine);
+          if (!core || !isSameUse(*core, alternative.zeros.core))
+            return false;
+        }
+    return true;
   }
 
   /// What is known of the ways of an answer's jobs beyond closed forms, by job of the answer.
@@ -277,7 +290,7 @@ struct MiningVerifier::Data {
     look(survivor.design);
     auto made = machines.exactly(survivor.design);
     auto *machine = std::get_if<Machine>(&made);
-    if (!machine || survivor.plans.empty())
+    if (!machine || survivor.plans.empty() || !usesZerosAsStated(answer, *machine))
       return 0;
     double bound = answer.bound * (1 - kEqual);
     Known known = pricesOn(answer, *machine, bound);
@@ -305,8 +318,12 @@ MiningVerifier::MiningVerifier(const MiningCertificate &certificate, Certificate
     : data_(new Data{certificate, machines, std::move(prices), {}, CertificatePoints(certificate), {}, {}}) {
   for (const CertificateJob &job : certificate.jobs) {
     std::vector<StepLowerBound> &alternatives = data_->floors.emplace_back();
-    for (const CertificateAlternative &alternative : job.alternatives)
-      alternatives.emplace_back(alternative.graph, programs);
+    for (const CertificateAlternative &alternative : job.alternatives) {
+      auto shares = zeroShares(alternative.graph, alternative.zeros);
+      // Of zeros that nothing is known of nothing is proved (`readZeros` refuses them).
+      alternatives.emplace_back(shares ? alternative.graph : WorkGraph{}, programs,
+                                shares ? *shares : StepZeroShares());
+    }
     auto &placed = data_->placed.emplace_back();
     for (const CertificateCluster &cluster : job.clusters)
       placed.push_back(std::make_unique<PlacementLowerBound>(cluster));
@@ -361,6 +378,10 @@ std::vector<UnprovenDesign> MiningVerifier::open(const CertificateAnswer &answer
     const Machine *machine = data_->machines.nearly(design);
     if (!machine || data_->machines.violatedRequirement(design, *machine)) {
       ++proof.refused;
+      continue;
+    }
+    if (!data_->usesZerosAsStated(answer, *machine)) {
+      open.push_back({design, 0, {}, {}, {}}); // whatever its steps take
       continue;
     }
     data_->look(design);

@@ -41,6 +41,18 @@ BoundedPart partOf(const std::string &kind, CoreKind core, const std::string &ty
   return part;
 }
 
+/// Bytes of a tensor of which each element is at a place of its loops' own.
+double bytesOf(const Operation &op, size_t tensor) {
+  double elements = 1;
+  for (const auto &position : op.tensors[tensor].dimensions) {
+    double reached = 1;
+    for (const LoopTensor::Term &term : position)
+      reached += std::abs(static_cast<double>(term.stride)) * (static_cast<double>(op.domain[term.loop].extent) - 1);
+    elements *= reached;
+  }
+  return elements * static_cast<double>(op.tensors[tensor].elementBits) / 8;
+}
+
 /// Shares of a bandwidth are rounded to such parts.
 constexpr double kShare = 1e-9;
 /// A share that cannot be lost in the rounding of one beside it that takes 100 ns or more.
@@ -114,7 +126,7 @@ template <typename Forms, typename Of> double minOf(const Forms &alternatives, u
 
 } // namespace
 
-StepLowerBound::StepLowerBound(const WorkGraph &graph, OperationPrograms programs)
+StepLowerBound::StepLowerBound(const WorkGraph &graph, OperationPrograms programs, const StepZeroShares &zeros)
     : graph_(graph), programs_(std::move(programs)) {
   Dependences deps = Dependences::of(graph_);
   std::map<std::string, uint32_t> known;
@@ -145,6 +157,15 @@ StepLowerBound::StepLowerBound(const WorkGraph &graph, OperationPrograms program
         kind.parts.push_back(kind.main);
       kind.mapped = op.parts.empty() && op.contraction && !op.tensors.empty() &&
                     std::all_of(op.domain.begin(), op.domain.end(), [](const Loop &loop) { return loop.extent > 0; });
+      if (!zeros.empty() && zeros[id] != ZeroShares{} && !kind.free && op.parts.empty()) {
+        const ZeroShares &left = zeros[id];
+        kind.computeShare = std::min(1.0, left.compute), kind.activeShare = std::min(1.0, left.active),
+        kind.bytesShare = left.bytes;
+        if (left.stored < 1)
+          kind.savedBytes = bytesOf(op, left.tensor) * (1 - left.stored);
+        key += fmt::format("zeros {:a} {:a} {:a} {:a}", kind.computeShare, kind.activeShare, kind.bytesShare,
+                           kind.savedBytes);
+      }
       auto [found, isNew] = known.try_emplace(key, static_cast<uint32_t>(kinds_.size()));
       if (isNew) {
         firstPart_.push_back(static_cast<uint32_t>(allParts_));

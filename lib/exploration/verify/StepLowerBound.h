@@ -2,6 +2,8 @@
 #pragma once
 #include "lib/exploration/verify/PartTimeBound.h"
 #include "lib/exploration/verify/ProgramTimeBound.h"
+#include "lib/sparsity/problem/ZeroShares.h"
+#include <algorithm>
 #include <cmath>
 #include <unordered_map>
 
@@ -11,7 +13,8 @@ namespace accord {
 class StepLowerBound {
 public:
   /// `programs`: of operations on cores at the level of instructions; null: bounds of their arithmetic alone.
-  explicit StepLowerBound(const WorkGraph &graph, OperationPrograms programs = {});
+  /// `zeros`: what they leave of operations at least.
+  explicit StepLowerBound(const WorkGraph &graph, OperationPrograms programs = {}, const StepZeroShares &zeros = {});
 
   /// Seconds that no plan of the graph on the machine is below: micro-batches and the update one
   /// after the other, a repeat its count times its body, and all the while it holds the cores and
@@ -39,6 +42,9 @@ private:
     std::optional<double> given;
     bool free = false, mapped = false, fused = false;
     double bytes = 0, flops = 0, executions = 0;
+    double computeShare = 1; ///< that zeros leave of its arithmetic; of its bytes and FLOP, and of what they save:
+    double activeShare = 1, bytesShare = 1, savedBytes = 0;
+    double left(double moved) const { return std::max(0.0, moved * bytesShare - savedBytes); }
     std::vector<BoundedPart> parts; ///< one, unless it is fused
     BoundedPart main;               ///< that says on which core it runs
     OperationId first = kNone;      ///< one of its operations

@@ -122,10 +122,10 @@ void StepLowerBound::priceOn(const EligibleCores &main, const Kind &kind, uint32
     if (inside)
       continue;
     double bytes = m + 1 == levels ? std::max(kind.bytes, feed) : kind.bytes;
-    transfers[m] = transferOf(machine.memories[m], bytes);
-    price.joules += kind.bytes * machine.memories[m].energy.value;
+    transfers[m] = transferOf(machine.memories[m], kind.left(bytes));
+    price.joules += kind.left(kind.bytes) * machine.memories[m].energy.value;
   }
-  price.joules += kind.flops * (main.type.empty() ? 0 : energyPerFlop(machine, main.type).value);
+  price.joules += kind.flops * kind.activeShare * (main.type.empty() ? 0 : energyPerFlop(machine, main.type).value);
   double &time = price.alternatives[0].time;
   if (kind.fused) {
     priceFused(kind, first, machine, times, price);
@@ -135,8 +135,8 @@ void StepLowerBound::priceOn(const EligibleCores &main, const Kind &kind, uint32
   } else if (only >= 0) {
     const Core &core = machine.cores[only];
     const PartTimeBound &on = times[only]->parts[first];
-    double count = core.count, all = joined(on.spread, transfers, levels, machine, meanwhile),
-           one = joined(on.single, transfers, levels, machine, meanwhile);
+    double count = core.count, all = joined(on.spread * kind.computeShare, transfers, levels, machine, meanwhile),
+           one = joined(on.single * kind.computeShare, transfers, levels, machine, meanwhile);
     bool spread = core.anyMapping || !core.perInstanceMapping, single = core.anyMapping || core.perInstanceMapping;
     price.core = only;
     price.alternatives[0] = {spread ? all : one, spread ? all : one / count, spread || core.count == 1,
@@ -147,7 +147,7 @@ void StepLowerBound::priceOn(const EligibleCores &main, const Kind &kind, uint32
     time = INFINITY;
     for (int c : main.cores)
       time = std::min({time, times[c]->parts[first].spread, times[c]->parts[first].single});
-    time = joined(time, transfers, levels, machine, meanwhile);
+    time = joined(time * kind.computeShare, transfers, levels, machine, meanwhile);
   }
 }
 

@@ -122,6 +122,11 @@ Result<Plan, Errors> planFor(WorkGraph graph, const Machine &machine, const Sing
   auto costs = estimate(graph, machine, options);
   if (!costs)
     return costs.error();
+  return planWith(std::move(*costs), std::move(graph), machine, request);
+}
+
+Result<Plan, Errors> planWith(Costs costs, WorkGraph graph, const Machine &machine,
+                              const SingleDeviceRequest &request) {
   Plan plan;
   plan.job = request.job;
   plan.version = kVersion;
@@ -131,7 +136,7 @@ Result<Plan, Errors> planFor(WorkGraph graph, const Machine &machine, const Sing
     plan.machine.costModel = request.costModel; // what priced the plan, not what the file states
   if (auto parameters = calibrate::calibratedParametersOf(machine); parameters && plan.machine.costModel.empty())
     plan.machine.host = calibrate::hostOverheadOf(graph, *parameters);
-  plan.costs = std::move(*costs);
+  plan.costs = costs;
   ScheduleOptions scheduling(request);
   scheduling.observe = request.observe;
   scheduling.subsets = request.subsets;
@@ -168,7 +173,7 @@ Result<Plan, Errors> planFor(WorkGraph graph, const Machine &machine, const Sing
   if (!plan.feasible && llvm::any_of(plan.schedule.regions, overlaps)) {
     SingleDeviceRequest inOrder = request; // iterations one after the other keep less
     inOrder.overlap = false;
-    return planFor(std::move(plan.graph), machine, inOrder);
+    return planWith(std::move(costs), std::move(plan.graph), machine, inOrder);
   }
   for (RegionId r = 0; r < plan.schedule.regions.size(); ++r)
     if (overlaps(plan.schedule.regions[r]))

@@ -2,6 +2,7 @@
 // meets the constraints.
 #pragma once
 #include "lib/machine/collectives/Collective.h"
+#include "lib/machine/model/Costs.h"
 #include "lib/machine/model/Machine.h"
 #include "lib/machine/model/WorkGraph.h"
 #include "lib/planning/problem/Objective.h"
@@ -52,5 +53,7 @@ Result<Plan, Errors> planSingleDevice(const SingleDeviceRequest &, const Machine
 /// Costs, schedule, memory, critical path and headline numbers of one given work graph: a plan
 /// without any search.
 Result<Plan, Errors> planFor(WorkGraph graph, const Machine &, const SingleDeviceRequest &);
+/// The same with given costs of the operations, of a graph and a machine that pass `check`.
+Result<Plan, Errors> planWith(Costs costs, WorkGraph graph, const Machine &machine, const SingleDeviceRequest &);
 
 } // namespace accord

@@ -178,10 +178,26 @@ void verifyQuantity(Proof &p, const Operation &op, const std::string &what, doub
            p.plan.machine.name, derived);
 }
 
+/// Bytes that an operation moves where each element passes once, without what zeros save.
+double compulsoryTraffic(const Proof &p, const Operation &op) {
+  const ZeroShares zeros = p.zerosOf(op);
+  double bytes = (double(op.bytesRead) + op.bytesWritten) * zeros.bytes;
+  if (zeros.stored == 1)
+    return bytes;
+  double elements = 1;
+  for (const auto &position : op.tensors[zeros.tensor].dimensions) {
+    double reached = 1;
+    for (const LoopTensor::Term &term : position)
+      reached += std::abs(double(term.stride)) * double(op.domain[term.loop].extent - 1);
+    elements *= reached;
+  }
+  return bytes - elements * op.tensors[zeros.tensor].elementBits / 8 * (1 - zeros.stored);
+}
+
 /// Traffic and transfer time at the memories; returns `energy` with that of the traffic. `levels`: memories
 /// that the core uses.
 double verifyTraffic(Proof &p, const Operation &op, const OperationCost &cost, size_t levels, double energy) {
-  double bytes = double(op.bytesRead) + op.bytesWritten;
+  double bytes = compulsoryTraffic(p, op);
   bool mapped = !cost.tiles.empty();
   for (size_t m = 0; m < p.plan.machine.memories.size(); ++m) {
     const Memory &memory = p.plan.machine.memories[m];
@@ -228,7 +244,8 @@ void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cos
     verifyQuantity(p, op, "given time", cost.time.value, *op.givenSeconds);
     return verifyQuantity(p, op, "energy", cost.energy.value, 0);
   }
-  double compute = verifyCompute(p, op, cost);
+  const ZeroShares zeros = p.zerosOf(op);
+  double compute = verifyCompute(p, op, cost) * zeros.compute;
   bool calibrated = cost.model == kCalibratedModel; // its time: verifyCalibration
   if (!calibrated && cost.model != "peak" && cost.model != "array" && cost.model != "vector") {
     ++given[cost.model];
@@ -238,9 +255,9 @@ void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cos
     ++windows;
   const Core &core = machine.cores[cost.core];
   size_t levels = core.reads < 0 ? machine.memories.size() : core.reads + 1;
-  double flops = op.flops;
+  double flops = op.flops * zeros.active;
   double energy = verifyTraffic(p, op, cost, levels, flops * energyPerFlop(machine, cost.type).value);
-  if (cost.model == "peak" && op.parts.empty()) {
+  if (cost.model == "peak" && op.parts.empty() && zeros == ZeroShares{}) {
     verifyQuantity(p, op, "compute time", cost.compute.value, compute);
   } else {
     if (cost.compute.value < compute * (1 - 1e-9))

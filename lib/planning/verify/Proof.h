@@ -18,6 +18,12 @@ struct Proof {
   const Plan &plan;
   PlanVerification out;
   std::vector<int64_t> durations; ///< by OperationId, picoseconds; a repeat's is 0
+  StepZeroShares zeros = {};
+  /// What zeros leave of an operation of the plan.
+  ZeroShares zerosOf(const Operation &op) const {
+    const size_t id = &op - plan.graph.operations.data();
+    return id < zeros.size() ? zeros[id] : ZeroShares{};
+  }
 
   static constexpr size_t kMaxFindings = 50;
 

@@ -128,10 +128,12 @@ bool verifyTiles(Proof &p, const Operation &op, const OperationCost &cost) {
       return false;
     groups.push_back(std::move(*own));
   }
+  const ZeroShares zeros = p.zerosOf(op);
   for (const Tile &tile : cost.tiles) {
     double crossed = 0, held = 0;
     for (size_t t = 0; t < groups.size(); ++t) {
-      crossed += crossing(op, op.tensors[t], groups[t], cost.tiles, tile.memory);
+      crossed += crossing(op, op.tensors[t], groups[t], cost.tiles, tile.memory) *
+                 (zeros.stored < 1 && t == zeros.tensor ? zeros.stored : 1);
       double elements = 1;
       for (unsigned group : groups[t])
         elements *= tile.extents[group];

@@ -202,8 +202,8 @@ void verifyTotals(Proof &p) {
 
 } // namespace
 
-PlanVerification verify(const Plan &plan) {
-  Proof p{plan, {}, {}};
+PlanVerification verify(const Plan &plan, const StepZeroShares &zeros) {
+  Proof p{plan, {}, {}, zeros};
   for (auto &errors : {check(plan.graph), check(plan.machine)})
     p.out.findings.insert(p.out.findings.end(), errors.begin(), errors.end());
   if (!p.out.findings.empty())

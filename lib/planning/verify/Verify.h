@@ -3,6 +3,7 @@
 #pragma once
 #include "lib/machine/model/Plan.h"
 #include "lib/machine/model/WorkGraph.h"
+#include "lib/sparsity/problem/ZeroShares.h"
 #include "lib/support/Verification.h"
 
 namespace accord {
@@ -19,8 +20,9 @@ struct PlanVerification : Verification {
 /// what the replay finds · A0904 more memory than the device has in a feasible plan · A0906 a bound
 /// that the arithmetic does not give · A0905 objective or its bound · A0914 a slack or critical
 /// path that does not hold · A0915 batch is not micro-batch * micro-batches · A0916 infeasible
-/// without a reason, or feasible with conflicts.
-PlanVerification verify(const Plan &plan);
+/// without a reason, or feasible with conflicts. `zeros`: what zeros of weights leave of its operations, which their
+/// costs have to follow from.
+PlanVerification verify(const Plan &plan, const StepZeroShares &zeros = {});
 
 /// The problem of whose schedules `RegionSchedule::proven` speaks, built again from a plan that
 /// `verify` found to hold. Its times are picoseconds.

@@ -44,6 +44,8 @@ function header() {
     const worst = [...steps].sort((a, b) => b.value / (b.individual_best || 1) - a.value / (a.individual_best || 1))[0];
     tiles.push(tile(capital(objective), ...apart(show(data.objective.value)), ratio && worst ? `${worst.job} loses most` : `${steps.length} jobs`));
   }
+  const dense = data.dense && data.dense.search.value;
+  if (dense) tiles.push(tile("Without zeros", ...apart(show(dense)), `the best dense design; with zeros ${trim((1 - data.objective.value / dense) * 100, 3)} % less`));
   if (design.area_mm2) tiles.push(tile("Area", ...split(mm2(design.area_mm2)), area ? area.usage.replace(/^.* of /, "of ") : "of the chip", area && area.utilization, area && area.utilization > 0.95 ? "data_gradient" : ""));
   if (design.tdp_W) tiles.push(tile("Design power", ...split(watts(design.tdp_W)), power ? power.usage.replace(/^.* of /, "of ") : steps.some(s => s.placement) ? "of each device, everything at its peak" : "everything at its peak", power && power.utilization, power && power.utilization > 0.95 ? "data_gradient" : ""));
   tiles.push(data.gap === null ? tile("Gap to the bound", "–", "", "this search proves none") : tile("Gap to the bound", trim(data.gap * 100, 3), "%", data.gap > 0 ? data.search.is_optimal ? `no design, however scheduled or placed, below ${show(data.bound.value)}` : `no design below ${show(data.bound.value)}` : "no design of the space is better", data.gap),
