@@ -100,11 +100,8 @@ private:
 
 } // namespace
 
-PlacementSparsityRequest placementSparsityOf(const PrunePlan &options, SparseLayerUses::Options pricing,
-                                             SourceLocation location) {
-  PlacementSparsityRequest made = SparsityRequestMaker(options, std::move(pricing)).run();
-  made.location = std::move(location);
-  return made;
+PlacementSparsityRequest placementSparsityOf(const PrunePlan &options, SparseLayerUses::Options pricing) {
+  return SparsityRequestMaker(options, std::move(pricing)).run();
 }
 
 Rational lossOf(const PlacementSparsity &zeros) {

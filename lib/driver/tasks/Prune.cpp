@@ -82,8 +82,7 @@ private:
                          ""}});
       return std::nullopt;
     }
-    return placementSparsityOf(*plan_.step, {request_.confidence, number(request_.maskPeriod), std::move(*measured)},
-                               request_.location);
+    return placementSparsityOf(*plan_.step, {request_.confidence, number(request_.maskPeriod), std::move(*measured)});
   }
 
 public:

@@ -88,8 +88,17 @@ void MachineElaborator::sparse(const ast::Node &node, SchemaReader &into) {
   }
   std::vector<int64_t> ratio;
   for (const ast::Argument &argument : node.arguments)
-    if (auto list = integersOf(evaluate(*argument.value, diags, lookup), diags, "nm"))
+    if (auto list = integersOf(evaluate(*argument.value, diags, lookup), diags, "nm")) {
+      if (list->size() > 1) {
+        diags
+            .error(Code::NotSupported, argument.value->range,
+                   fmt::format("not supported yet: {} values of nm(n, m), which is the same in all designs of a space",
+                               list->size()))
+            .help(fmt::format("state one, for example nm({}, 4)", list->front()));
+        return;
+      }
       ratio.push_back(list->front());
+    }
   if (node.name.text != "nm" || ratio.size() != 2) {
     diags
         .error(Code::UnknownChoice, node.name.range.valid() ? node.name.range : node.kind.range,

@@ -3,6 +3,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 #include <fmt/format.h>
+#include <tuple>
 
 namespace accord {
 namespace {
@@ -142,28 +143,36 @@ bool takesNoMore(const SparsityUnit &unit, const SparsityAlternative &a, const S
 class AlternativeMerger {
 public:
   AlternativeMerger(const std::vector<uint32_t> &classes, size_t budgets) : classes_(classes), budgets_(budgets) {
-    partial_.push_back({{}, {}});
+    partial_.push_back({{}, {}, 0});
   }
 
-  /// Adds a decision, which has this number in `steps`; how many choices are left.
-  size_t add(const SparsityDecision &decision, uint32_t number, const std::vector<const SparsityDifferences *> &steps) {
-    std::vector<std::vector<double>> numbers; // by option
+  /// Adds a decision, which has this number in `steps`. True: choices were left out because they are too many.
+  bool add(const SparsityDecision &decision, uint32_t number, const std::vector<const SparsityDifferences *> &steps) {
+    std::vector<Partial> options;
     for (uint32_t o = 0; o < decision.options.size(); ++o)
-      numbers.push_back(numbersOf(decision.options[o], number, o, steps));
+      options.push_back({{o}, numbersOf(decision.options[o], number, o, steps), timeOf(number, o, steps)});
+    bool isNarrowed = false;
     std::vector<Partial> made;
     for (const Partial &before : partial_)
-      for (uint32_t o = 0; o < decision.options.size(); ++o) {
+      for (const Partial &option : options) {
         Partial one = before;
-        one.options.push_back(o);
-        one.numbers.resize(numbers[o].size());
-        for (size_t i = 0; i < numbers[o].size(); ++i)
-          one.numbers[i] += numbers[o][i];
+        one.options.push_back(option.options.front());
+        one.numbers.resize(option.numbers.size());
+        for (size_t i = 0; i < option.numbers.size(); ++i)
+          one.numbers[i] += option.numbers[i];
+        one.time += option.time;
         insert(std::move(one), made);
-        if (made.size() > 4 * kMaxAlternatives)
-          return made.size();
+        if (made.size() > 4 * kMaxAlternatives) {
+          narrow(made);
+          isNarrowed = true;
+        }
       }
+    if (made.size() > kMaxAlternatives) {
+      narrow(made);
+      isNarrowed = true;
+    }
     partial_ = std::move(made);
-    return partial_.size();
+    return isNarrowed;
   }
 
   /// The dense choice first, then in the order of options.
@@ -182,7 +191,41 @@ private:
   struct Partial {
     std::vector<uint32_t> options;
     std::vector<double> numbers; ///< budgets, then differences
+    double time = 0;             ///< difference of passes and updates, summed over all steps
   };
+
+  double timeOf(uint32_t decision, uint32_t number, const std::vector<const SparsityDifferences *> &steps) const {
+    double sum = 0;
+    for (const SparsityDifferences *step : steps)
+      for (uint32_t cls : classes_)
+        if (auto found = (*step)[decision][number].find(cls); found != (*step)[decision][number].end()) {
+          const LayerUse &use = found->second;
+          sum += double(use.forward + use.backward + use.weight + use.recomputeTime + use.update + use.masks);
+        }
+    return sum;
+  }
+
+  /// Keeps what is nowhere worse by budgets and time alone, and of that every so many one, the last one among them.
+  void narrow(std::vector<Partial> &all) const {
+    llvm::sort(all, [&](const Partial &a, const Partial &b) {
+      return std::tie(a.time, a.options) < std::tie(b.time, b.options);
+    });
+    std::vector<Partial> kept;
+    for (Partial &one : all)
+      if (llvm::none_of(kept, [&](const Partial &other) { return takesNoMoreThan(other, one); }))
+        kept.push_back(std::move(one));
+    all.clear();
+    const size_t every = (kept.size() + kMaxAlternatives - 1) / kMaxAlternatives;
+    for (size_t i = 0; i < kept.size(); ++i)
+      if (i % every == 0 || i + 1 == kept.size())
+        all.push_back(std::move(kept[i]));
+  }
+  bool takesNoMoreThan(const Partial &a, const Partial &b) const {
+    for (size_t i = 0; i < budgets_; ++i)
+      if (a.numbers[i] > b.numbers[i])
+        return false;
+    return true;
+  }
 
   std::vector<double> numbersOf(const SparsityDecision::Option &option, uint32_t decision, uint32_t number,
                                 const std::vector<const SparsityDifferences *> &steps) const {
@@ -283,25 +326,20 @@ SparsityUnits sparsityUnits(const PlacementSparsityRequest &request, const Layer
   return all;
 }
 
-std::optional<Error> listAlternatives(const PlacementSparsityRequest &request, SparsityUnits &zeros,
-                                      const std::vector<const SparsityDifferences *> &steps) {
+bool listAlternatives(const PlacementSparsityRequest &request, SparsityUnits &zeros,
+                      const std::vector<const SparsityDifferences *> &steps) {
+  bool isNarrowed = false;
   for (size_t u = 0; u < zeros.units.size(); ++u) {
     SparsityUnit &unit = zeros.units[u];
     AlternativeMerger merger(unit.classes, request.budgets.size());
     for (size_t d = 0; d < unit.decisions.size(); ++d)
-      if (size_t left = merger.add(unit.decisions[d], zeros.decisions[u][d], steps); left > kMaxAlternatives)
-        return Error{Code::NotSupported,
-                     fmt::format("not supported yet: {} or more choices of zeros of '{}' and layers with it, of which "
-                                 "none is better in everything; at most {} are placed",
-                                 left, unit.decisions.front().layers.front(), kMaxAlternatives),
-                     request.location,
-                     {}};
+      isNarrowed |= merger.add(unit.decisions[d], zeros.decisions[u][d], steps);
     for (std::vector<uint32_t> &options : merger.take()) {
       unit.alternatives.push_back({std::move(options), {}});
       unit.alternatives.back().costs.resize(unit.classes.size());
     }
   }
-  return std::nullopt;
+  return isNarrowed;
 }
 
 LayerUse withSparsity(LayerUse use, const std::vector<const LayerUse *> &differences) {

@@ -25,10 +25,9 @@ struct PlacementSparsityRequest {
   std::vector<Decision> decisions;
   std::vector<SparsityBudget> budgets;
   SparseLayerUses::Options pricing;
-  SourceLocation location; ///< of the request for zeros
 };
 
-/// More choices of the layers of one unit are refused.
+/// So many choices of the layers of one unit are placed at most.
 constexpr size_t kMaxAlternatives = 256;
 
 /// By class of layers, what a layer takes more than without zeros (less where it is negative).
@@ -52,10 +51,11 @@ struct SparsityUnits {
 SparsityUnits sparsityUnits(const PlacementSparsityRequest &request, const Layering &layering, const WorkGraph &graph);
 
 /// Gives each unit its alternatives, without costs: choices of options beside which another one takes no more of any
-/// budget and has no larger difference in any number of any step. Decision by decision, since differences add up. A0705
-/// where more than `kMaxAlternatives` are left.
-std::optional<Error> listAlternatives(const PlacementSparsityRequest &request, SparsityUnits &zeros,
-                                      const std::vector<const SparsityDifferences *> &steps);
+/// budget and has no larger difference in any number of any step. Decision by decision, since differences add up. Where
+/// these are more than `kMaxAlternatives`, only those are kept beside which none takes no more of any budget and less
+/// time, summed over all steps, and of still more every so many one. True: some were left out so.
+bool listAlternatives(const PlacementSparsityRequest &request, SparsityUnits &zeros,
+                      const std::vector<const SparsityDifferences *> &steps);
 
 /// A layer's use with the options of an alternative; `with`: by decision of the unit, the differences of one class.
 LayerUse withSparsity(LayerUse use, const std::vector<const LayerUse *> &differences);

@@ -87,10 +87,11 @@ private:
     for (const auto &[step, uses] : priced_)
       for (size_t i = 0; uses && i < uses->zeros.size(); ++i)
         steps.push_back(&uses->zeros[i]);
-    if (auto error = listAlternatives(*request_.zeros, zeros_, steps)) {
-      errors_ = {std::move(*error)};
-      return false;
-    }
+    if (listAlternatives(*request_.zeros, zeros_, steps))
+      assume(
+          fmt::format("of the choices of zeros of layers that are placed together at most {} are looked at: those that "
+                      "shorten steps most for what they take of each budget",
+                      kMaxAlternatives));
     return true;
   }
 

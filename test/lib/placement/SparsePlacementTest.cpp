@@ -654,7 +654,7 @@ TEST(SparsePlacement, ChecksItsProblem) {
 namespace {
 
 PlacementSparsity zerosOf(const SparsePlacementProblem &problem, const SparsePlacementResult &result) {
-  return {problem.units, problem.budgets, result.choice, result.proof, result.denseValue, result.parts};
+  return {problem.units, problem.budgets, result.choice, result.proof, result.denseValue, result.parts, {}};
 }
 
 /// Why a document is refused.
@@ -696,7 +696,14 @@ TEST(SparsePlacementJson, RefusesWhatPointsNowhere) {
   SparsePlacementProblem problem = oneLayer(costOf(10, 20, 5), costOf(5, 10, 5));
   problem.budgets = {{"layers with zeros", 1}};
   problem.units[0].decisions[0].options[1].takes = {1};
-  const PlacementSparsity right{problem.units, problem.budgets, {1}, {{{0}, 0, {}, 0, {}}, {}, {}}, 35, 3};
+  const PlacementSparsity right{
+      problem.units,
+      problem.budgets,
+      {1},
+      {{{0}, 0, {}, 0, {}}, {}, {}},
+      35,
+      3,
+      AccuracyReport{"top1", true, Rational(77) / Rational(100), {}, "0.95", "A", {"a.csv:2"}, {"b"}}};
   ASSERT_EQ(refusal(placementSparsity(right)), "");
   PlacementSparsity withPaths = right;
   withPaths.proof[1].paths = {{2, 2, 4, 1, {{{3, 2}, {1, 1}}}, {{}}}};
