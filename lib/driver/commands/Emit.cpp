@@ -6,6 +6,7 @@
 #include "lib/driver/traces/EmitChakra.h"
 #include "lib/driver/voting/EmitEnsemble.h"
 #include "lib/launch/Launch.h"
+#include "lib/placement/output/PlacementFigures.h"
 #include "lib/support/CommandHost.h"
 #include "lib/support/documents/Fields.h"
 #include "lib/support/documents/JsonText.h"
@@ -87,6 +88,11 @@ int emitCommand(const EmitOptions &options) {
     return refuse(made.error().code == Code::NotAPlacement ? Code::NotAPlacement : Code::LauncherCannot,
                   made.error().message, options.json, "emit");
   const auto &text = *made;
+  if (plan->zeros)
+    if (const SparsityFigures zeros = sparsityFiguresOf(*plan); zeros.hasAny())
+      standardError() << fmt::format("accord: the plan has {}; what finds and applies these masks is the training "
+                                     "script's, without them a step takes longer and more memory\n",
+                                     sparsityText(zeros));
   if (!options.output.empty()) {
     SourceManager sources;
     Diagnostics diags(sources);

@@ -3,6 +3,7 @@
 #include "lib/placement/evaluate/PlanEvaluator.h"
 #include "lib/placement/problem/PlacementPlan.h"
 #include "llvm/ADT/STLForwardCompat.h"
+#include <algorithm>
 #include <array>
 
 namespace accord {
@@ -132,6 +133,10 @@ struct SparsityFigures {
   std::vector<Budget> budgets; ///< that are limited
   /// The objective without zeros over that of the plan, less 1; nothing where no dense plan is known.
   std::optional<double> gain;
+
+  bool hasAny() const {
+    return std::ranges::any_of(rows, [](const Row &row) { return !row.isDense; });
+  }
 };
 /// Of a plan that has zeros to choose from.
 SparsityFigures sparsityFiguresOf(const PlacementPlan &plan);
