@@ -39,7 +39,7 @@ COMMANDS = {
     "list": ("list_", ["list"]),
     "mine": ("mine", ["mine"]),
     "partition": ("partition", ["partition", "layer_plan"]),
-    "prune": ("prune", ["prune"]),
+    "prune": ("prune", ["prune", "placement"]),
     "schedule": ("schedule", ["schedule"]),
     "time": ("time", ["time"]),
     "verify": ("verify", ["verify"]),

@@ -29,6 +29,19 @@ struct Mine {
     }
   };
 
+  struct Sparsity {
+    std::string layer;
+    int64_t m = 0;
+    int64_t n = 0;
+    bool transposable = false; ///< along the outputs, too
+
+    static Sparsity of(const Document &from) {
+      Sparsity out;
+      read(from, "layer", out.layer, "m", out.m, "n", out.n, "?transposable", out.transposable);
+      return out;
+    }
+  };
+
   struct Step {
     std::string job;
     std::optional<double> value; ///< of the metric
@@ -41,13 +54,15 @@ struct Mine {
     double memory_bytes = 0;
     /// On a cluster: degrees, micro-batches, and layers by what is computed again
     std::optional<Placement> placement;
-    std::optional<double> weight; ///< what it counts in the sum, where that is not 1
+    std::vector<Sparsity> sparsity; ///< layers whose weights have zeros: n of every m along the reduction are kept
+    std::optional<double> weight;   ///< what it counts in the sum, where that is not 1
 
     static Step of(const Document &from) {
       Step out;
       read(from, "job", out.job, "value", out.value, "step_time_s", out.step_time_s, "throughput", out.throughput,
            "batch", out.batch, "energy_J", out.energy_J, "alternative", out.alternative, "?individual_best",
-           out.individual_best, "memory_bytes", out.memory_bytes, "?placement", out.placement, "?weight", out.weight);
+           out.individual_best, "memory_bytes", out.memory_bytes, "?placement", out.placement, "?sparsity",
+           out.sparsity, "?weight", out.weight);
       return out;
     }
   };
@@ -201,6 +216,17 @@ struct Mine {
 
     static Compared of(const Document &from) {
       Compared out;
+      read(from, "?design", out.design, "search", out.search);
+      return out;
+    }
+  };
+
+  struct Dense {
+    std::optional<Design> design; ///< one design and what the jobs take on it
+    Search search;                ///< how a design was searched for
+
+    static Dense of(const Document &from) {
+      Dense out;
       read(from, "?design", out.design, "search", out.search);
       return out;
     }
@@ -450,9 +476,11 @@ struct Mine {
   std::vector<Certificate> certificate;
   std::vector<Compared> compared;         ///< other strategies on the same problem
   std::optional<std::string> compared_by; ///< what the compared strategies had as much of as the chosen one
-  std::optional<Design> design;           ///< one design and what the jobs take on it
-  std::optional<Evaluated> evaluated;     ///< designs that the search evaluated, as many as a page can show
-  std::vector<Individual> individual;     ///< several jobs: the best design of each alone
+  /// With zeros to choose from: the best design where nothing is zero, by the same search
+  std::optional<Dense> dense;
+  std::optional<Design> design;       ///< one design and what the jobs take on it
+  std::optional<Evaluated> evaluated; ///< designs that the search evaluated, as many as a page can show
+  std::vector<Individual> individual; ///< several jobs: the best design of each alone
   /// Of the design, by job: shares of the step, by what binds the operations of its longest path
   std::vector<Limit> limits;
   std::optional<ParetoFront> pareto_front; ///< designs of which none is better in everything
@@ -468,9 +496,9 @@ struct Mine {
     read(from, "schema", out.schema, "command", out.command, "version", out.version, "status", out.status, "objective",
          out.objective, "bound", out.bound, "gap", out.gap, "?stages", out.stages, "?conflict", out.conflict,
          "assumptions", out.assumptions, "?certificate", out.certificate, "?compared", out.compared, "?compared_by",
-         out.compared_by, "?design", out.design, "?evaluated", out.evaluated, "?individual", out.individual, "?limits",
-         out.limits, "?pareto_front", out.pareto_front, "?reference", out.reference, "?requirements", out.requirements,
-         "search", out.search, "?sensitivity", out.sensitivity, "space", out.space);
+         out.compared_by, "?dense", out.dense, "?design", out.design, "?evaluated", out.evaluated, "?individual",
+         out.individual, "?limits", out.limits, "?pareto_front", out.pareto_front, "?reference", out.reference,
+         "?requirements", out.requirements, "search", out.search, "?sensitivity", out.sensitivity, "space", out.space);
     return out;
   }
 };

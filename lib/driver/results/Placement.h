@@ -523,6 +523,65 @@ struct Placement {
     }
   };
 
+  struct Sparsity {
+    struct Accuracy {
+      std::vector<std::string> assumptions;
+      std::string basis;
+      std::string confidence;
+      bool guaranteed = false;
+      std::vector<std::string> inputs;
+      std::string metric;
+      std::string min_accuracy; ///< an exact fraction
+      double min_accuracy_fraction = 0;
+      std::optional<std::string> required;
+
+      static Accuracy of(const Document &from) {
+        Accuracy out;
+        read(from, "assumptions", out.assumptions, "basis", out.basis, "confidence", out.confidence, "guaranteed",
+             out.guaranteed, "inputs", out.inputs, "metric", out.metric, "min_accuracy", out.min_accuracy,
+             "min_accuracy_fraction", out.min_accuracy_fraction, "?required", out.required);
+        return out;
+      }
+    };
+
+    struct Budget {
+      int64_t max = 0;
+      int64_t used = 0;
+      std::string what;
+
+      static Budget of(const Document &from) {
+        Budget out;
+        read(from, "max", out.max, "used", out.used, "what", out.what);
+        return out;
+      }
+    };
+
+    struct Decision {
+      std::vector<std::string> layers;
+      std::string option;
+      int64_t options = 0; ///< to choose from
+
+      static Decision of(const Document &from) {
+        Decision out;
+        read(from, "layers", out.layers, "option", out.option, "options", out.options);
+        return out;
+      }
+    };
+
+    std::optional<Accuracy> accuracy;
+    std::vector<Budget> budgets;
+    std::vector<Decision> decisions;   ///< layers that are decided together
+    std::optional<double> dense_value; ///< of the objective, of the best dense plan that was found
+    int64_t parts = 0;                 ///< parts of the choices of zeros that the search looked at
+
+    static Sparsity of(const Document &from) {
+      Sparsity out;
+      read(from, "?accuracy", out.accuracy, "budgets", out.budgets, "decisions", out.decisions, "?dense_value",
+           out.dense_value, "parts", out.parts);
+      return out;
+    }
+  };
+
   struct StepTimeEstimate {
     double high_s = 0;
     double ideal_s = 0;
@@ -679,6 +738,7 @@ struct Placement {
   std::optional<std::string> schedule;
   bool sequence_parallel = false;
   std::map<std::string, int64_t> sizes; ///< integer parameters of the model, by name
+  std::optional<Sparsity> sparsity;     ///< zeros of layers, chosen together with the placement
   /// 90 of 100 measured steps lie between `low_s` and `high_s`; `ideal_s`: these degrees at the rates of the data sheet
   std::optional<StepTimeEstimate> step_time_estimate;
   std::optional<Traffic> traffic;        ///< what devices send over which links in one step, inside of layers, too
@@ -703,9 +763,10 @@ struct Placement {
          "model", out.model, "model_flops", out.model_flops, "optimizer", out.optimizer, "parameters", out.parameters,
          "pareto_front", out.pareto_front, "precision", out.precision, "?price", out.price, "relaxations",
          out.relaxations, "?run", out.run, "runners_up", out.runners_up, "?schedule", out.schedule,
-         "?sequence_parallel", out.sequence_parallel, "sizes", out.sizes, "?step_time_estimate", out.step_time_estimate,
-         "?traffic", out.traffic, "?training", out.training, "?uniform_config", out.uniform_config, "?virtual_stages",
-         out.virtual_stages, "what_if", out.what_if, "?zero", out.zero);
+         "?sequence_parallel", out.sequence_parallel, "sizes", out.sizes, "?sparsity", out.sparsity,
+         "?step_time_estimate", out.step_time_estimate, "?traffic", out.traffic, "?training", out.training,
+         "?uniform_config", out.uniform_config, "?virtual_stages", out.virtual_stages, "what_if", out.what_if, "?zero",
+         out.zero);
     return out;
   }
 };

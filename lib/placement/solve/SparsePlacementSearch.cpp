@@ -90,7 +90,7 @@ private:
   };
 
   unsigned innerEffort() const { return options_.effort - std::min(options_.effort, 2u); }
-  /// A part for each halving of the effort, 32 at the usual one of a placement.
+  /// 64 at the usual effort of a placement, and twice or half as many for each step of it.
   uint64_t maxParts() const {
     constexpr unsigned kUsual = kThoroughEffort + kPlacementEffort;
     return options_.effort >= kUsual ? uint64_t{64} << std::min(10u, options_.effort - kUsual)

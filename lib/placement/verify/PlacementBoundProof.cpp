@@ -510,14 +510,13 @@ private:
       return;
     }
     lowerBound.ends = metrics->step - p.hostOverheadPerStep;
-    // A group that waits for others in its last pass may recompute more in another one, to hide more gradients.
+    // A group that waits for others in its last pass may recompute more in another one, to hide more gradients: no more
+    // than if each of its layers recomputed the most that it can.
     if (choice && c.virtualStages > 1 && p.overlapFraction > 0 && p.maxOverlap > 0) {
-      if (!withoutExchange) {
-        withoutExchange = p;
-        for (ParallelConfig &config : withoutExchange->parallelConfigs)
-          config.gradientSyncs.clear(), config.expertGradientSyncs.clear();
-      }
-      if (auto replayed = reevaluate(*withoutExchange, plan, passes))
+      if (!hidingMore)
+        hidingMore = p;
+      hidingMore->overlapFraction = p.overlapFraction * maxBackwardRatio(plan);
+      if (auto replayed = reevaluate(*hidingMore, plan, passes))
         lowerBound.ends = replayed->step - p.hostOverheadPerStep;
     }
     bool exact = !ruleOf(c.schedule).delaysWeights || (!choice && !alsoOfMore);
@@ -551,6 +550,21 @@ private:
     return true;
   }
 
+  /// How much longer a layer's backward pass may be than with what the plan recomputes, at most over its layers.
+  double maxBackwardRatio(const Placement &plan) const {
+    double max = 1;
+    for (const PlacedStage &stage : plan.stages)
+      for (size_t i = 0; i < stage.layers.size(); ++i) {
+        const PlacementProblem::Cost &cost = *p.cost(stage.layers[i], stage.parallelConfig);
+        const double fixed = static_cast<double>(cost.backward) + static_cast<double>(cost.weight);
+        const double mine = fixed + static_cast<double>(p.choiceOf(stage, i).recomputeTime);
+        for (const RecomputeChoice &other : cost.recomputeChoices)
+          if (const double its = fixed + static_cast<double>(other.recomputeTime); its > mine)
+            max = std::max(max, its / std::max(mine, 1.0));
+      }
+    return max;
+  }
+
   const PlacementProblem &p;
   double bound;
   uint64_t work = 0;
@@ -563,7 +577,7 @@ private:
   StageCosts costs;
   PlacementSuffixes suffixes;
   std::vector<Configuration> list;
-  std::optional<PlacementProblem> withoutExchange; ///< the same but for this; made when a replay needs it
+  std::optional<PlacementProblem> hidingMore; ///< the same but for the overlap; made when a replay needs it
   BoundProof out;
 };
 

@@ -916,14 +916,17 @@ def prune(
     model_passes: Optional[Value] = None,
     passes: Optional[Value] = None,
     effort: Optional[int] = None,
+    framework: Optional[Value] = None,
+    gap: Optional[Value] = None,
+    time_limit: Optional[Value] = None,
     confidence: Optional[float] = None,
     traces: Optional[Value] = None,
     thresholds: Optional[Value] = None,
     weight_bits: Optional[int] = None,
     activation_bits: Optional[int] = None,
     out: Optional[Value] = None,
-) -> Prune:
-    """Choose a sparsity pattern and a storage format for each layer of a training.
+) -> Union[Prune, Placement]:
+    """Choose a sparsity pattern and a storage format for each layer of a training, on a cluster with its placement.
 
     file: A .dnn file
     target: Machine or cluster to use (overrides the file): a name of the file, its imports or the catalogue, or FILE.accel[:NAME]
@@ -943,12 +946,15 @@ def prune(
     model_passes: Passes to run on the model, before its training graph is built
     passes: Passes to run on the training graph, as a pipeline: 'a,b{option=1}'
     effort: Work of the search: 0 is a first answer, each step about doubles it, at most 40 (default: 4)
+    framework: Framework that trains on a cluster (overrides the file): a name of the file, its imports or catalog/frameworks.accel
+    gap: Stop at this relative gap to the proven bound: 2%
+    time_limit: none, or a time such as '30 s', after which the best plan on a cluster so far is written; it then depends on the machine (default: none)
     confidence: Confidence level of the limits of time and memory
     traces: Table of zero products by layer and channel (.csv), on a device of layers side by side
     thresholds: Table of thresholds with density and accuracy (.csv): one of them is taken
     weight_bits: Bits of a weight, on a device of layers side by side
     activation_bits: Bits of an activation there
-    out: Folder for prune.json, sparsity.mlir and report.html
+    out: Folder for prune.json, sparsity.mlir and report.html; on a cluster for what accord compile writes
     """
     options: Options = {
         "--target": target,
@@ -968,6 +974,9 @@ def prune(
         "--model-passes": model_passes,
         "--passes": passes,
         "--effort": effort,
+        "--framework": framework,
+        "--gap": gap,
+        "--time-limit": time_limit,
         "--confidence": confidence,
         "--traces": traces,
         "--thresholds": thresholds,
@@ -975,8 +984,8 @@ def prune(
         "--activation-bits": activation_bits,
         "--output": out,
     }
-    answer = asked("prune", [file], options, [Prune], writes=True)
-    return cast("Prune", answer)
+    answer = asked("prune", [file], options, [Prune, Placement], writes=True)
+    return cast("Union[Prune, Placement]", answer)
 
 
 @checked()

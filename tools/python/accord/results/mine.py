@@ -5,7 +5,7 @@ from typing import Dict, List, Literal, Optional
 from ..answer import Answer
 from ..record import Record, key
 
-__all__ = ["Bound", "Certificate", "Choice", "Compared", "ComparedDesign", "Conflict", "Convergence", "Delay", "Design", "DesignEntry", "DesignStep", "Evaluated", "EvaluatedDesign", "Fraction", "Individual", "IndividualDesign", "Limit", "Mine", "Objective", "Parameter", "ParetoFront", "ParetoFrontDesign", "Placement", "Reference", "Relaxed", "Requirement", "Search", "Sensitivity", "Space", "Stage", "Stages", "Step"]
+__all__ = ["Bound", "Certificate", "Choice", "Compared", "ComparedDesign", "Conflict", "Convergence", "Delay", "Dense", "DenseDesign", "Design", "DesignEntry", "DesignStep", "Evaluated", "EvaluatedDesign", "Fraction", "Individual", "IndividualDesign", "Limit", "Mine", "Objective", "Parameter", "ParetoFront", "ParetoFrontDesign", "Placement", "Reference", "Relaxed", "Requirement", "Search", "Sensitivity", "Space", "Sparsity", "Stage", "Stages", "Step"]
 
 
 class Objective(Record):
@@ -54,6 +54,15 @@ class Placement(Record):
     zero: int = key()
 
 
+class Sparsity(Record):
+    """An object of the document."""
+
+    layer: str = key()
+    m: int = key()
+    n: int = key()
+    transposable: Optional[Literal[True]] = key("along the outputs, too")
+
+
 class Step(Record):
     """An object of the document."""
 
@@ -67,6 +76,7 @@ class Step(Record):
     individual_best: Optional[float] = key("value of the job's own best design")
     memory_bytes: float = key("", "B")
     placement: Optional[Placement] = key("on a cluster: degrees, micro-batches, and layers by what is computed again")
+    sparsity: Optional[List[Sparsity]] = key("layers whose weights have zeros: n of every m along the reduction are kept")
     weight: Optional[float] = key("what it counts in the sum, where that is not 1")
 
 
@@ -151,6 +161,23 @@ class Compared(Record):
     """An object of the document."""
 
     design: Optional[ComparedDesign] = key("one design and what the jobs take on it")
+    search: Search = key("how a design was searched for")
+
+
+class DenseDesign(Record):
+    """One design and what the jobs take on it."""
+
+    name: str = key("common, the job that it is for, the strategy that found it, or its number on the front")
+    area_mm2: Optional[float] = key("", "mm²")
+    chosen: Dict[str, str] = key("value by parameter, as written")
+    steps: List[Step] = key()
+    tdp_W: Optional[float] = key("", "W")
+
+
+class Dense(Record):
+    """With zeros to choose from: the best design where nothing is zero, by the same search."""
+
+    design: Optional[DenseDesign] = key("one design and what the jobs take on it")
     search: Search = key("how a design was searched for")
 
 
@@ -338,6 +365,7 @@ class Mine(Answer):
     certificate: Optional[List[Certificate]] = key("what proves the answer: certificate, and the plans by which its designs are evaluated")
     compared: Optional[List[Compared]] = key("other strategies on the same problem")
     compared_by: Optional[Literal["evaluations", "time"]] = key("what the compared strategies had as much of as the chosen one")
+    dense: Optional[Dense] = key("with zeros to choose from: the best design where nothing is zero, by the same search")
     design: Optional[DesignEntry] = key("one design and what the jobs take on it")
     evaluated: Optional[Evaluated] = key("designs that the search evaluated, as many as a page can show")
     individual: Optional[List[Individual]] = key("several jobs: the best design of each alone")

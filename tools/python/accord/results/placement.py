@@ -5,7 +5,7 @@ from typing import Dict, List, Literal, Optional
 from ..answer import Answer
 from ..record import Record, key
 
-__all__ = ["Architecture", "Bound", "BytesByKind", "Communication", "Conflict", "Data", "Devices", "Estimate", "Flow", "Framework", "Groups", "GroupsStage", "Link", "Memory", "MemoryEntry", "Objective", "ParallelConfig", "ParetoFront", "Placement", "Problem", "Recompute", "Run", "RunInput", "RunValue", "RunnersUp", "Stage", "Step", "StepTimeEstimate", "Tensor", "Traffic", "Training", "WhatIf"]
+__all__ = ["Accuracy", "Architecture", "Bound", "Budget", "BytesByKind", "Communication", "Conflict", "Data", "Decision", "Devices", "Estimate", "Flow", "Framework", "Groups", "GroupsStage", "Link", "Memory", "MemoryEntry", "Objective", "ParallelConfig", "ParetoFront", "Placement", "Problem", "Recompute", "Run", "RunInput", "RunValue", "RunnersUp", "Sparsity", "Stage", "Step", "StepTimeEstimate", "Tensor", "Traffic", "Training", "WhatIf"]
 
 
 class Objective(Record):
@@ -360,6 +360,46 @@ class RunnersUp(Record):
     zero: int = key("ZeRO stage")
 
 
+class Accuracy(Record):
+    """An object of the document."""
+
+    assumptions: List[str] = key()
+    basis: str = key()
+    confidence: str = key()
+    guaranteed: bool = key()
+    inputs: List[str] = key()
+    metric: str = key()
+    min_accuracy: str = key("an exact fraction")
+    min_accuracy_fraction: float = key()
+    required: Optional[str] = key()
+
+
+class Budget(Record):
+    """An object of the document."""
+
+    max: int = key()
+    used: int = key()
+    what: str = key()
+
+
+class Decision(Record):
+    """An object of the document."""
+
+    layers: List[str] = key()
+    option: str = key()
+    options: int = key("to choose from")
+
+
+class Sparsity(Record):
+    """Zeros of layers, chosen together with the placement."""
+
+    accuracy: Optional[Accuracy] = key()
+    budgets: List[Budget] = key()
+    decisions: List[Decision] = key("layers that are decided together")
+    dense_value: Optional[float] = key("of the objective, of the best dense plan that was found")
+    parts: int = key("parts of the choices of zeros that the search looked at")
+
+
 class StepTimeEstimate(Record):
     """90 of 100 measured steps lie between `low_s` and `high_s`; `ideal_s`: these degrees at the rates of the data sheet."""
 
@@ -482,6 +522,7 @@ class Placement(Answer):
     schedule: Optional[Literal["gpipe", "one_f_one_b", "interleaved", "zero_bubble", "zero_bubble_v"]] = key()
     sequence_parallel: Optional[bool] = key()
     sizes: Dict[str, int] = key("integer parameters of the model, by name")
+    sparsity: Optional[Sparsity] = key("zeros of layers, chosen together with the placement")
     step_time_estimate: Optional[StepTimeEstimate] = key("90 of 100 measured steps lie between `low_s` and `high_s`; `ideal_s`: these degrees at the rates of the data sheet")
     traffic: Optional[Traffic] = key("what devices send over which links in one step, inside of layers, too")
     training: Optional[Training] = key("all steps, where the job states samples or tokens to train on")
