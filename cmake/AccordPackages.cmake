@@ -38,10 +38,7 @@ find_path(BOOST_BEAST_INCLUDE_DIR boost/beast/http.hpp REQUIRED)
 find_path(ONNX_INCLUDE_DIR onnx/onnx.proto REQUIRED)
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-  # Precompiled headers: their macros are what the command line says, and no file of ours asks for the time. CCACHE_DEPEND: a file is known by
-  # the bytes of all that it includes. Without it ccache also compares preprocessed text, which has no comments: after a change of a comment
-  # it would give the precompiled header of before, which clang refuses since the header "has been modified".
-  set(launcher "${CMAKE_COMMAND}" -E env CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros "${CCACHE_PROGRAM}")
+  set(launcher "${CMAKE_CURRENT_LIST_DIR}/compile-cached.sh" "${CMAKE_SOURCE_DIR}" "${CMAKE_BINARY_DIR}" "${CCACHE_PROGRAM}")
   set(CMAKE_C_COMPILER_LAUNCHER "${launcher}")
   set(CMAKE_CXX_COMPILER_LAUNCHER "${launcher}")
 endif()

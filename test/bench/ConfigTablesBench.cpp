@@ -1,6 +1,7 @@
 // Tables of configurations: 20 models of the catalogue on 4 device types, on 1 to 64 devices each, in two threads.
 #include "lib/driver/jobs/TrainingPlans.h"
 #include "lib/support/ThreadPool.h"
+#include "test/support/SourcePath.h"
 #include <atomic>
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -39,7 +40,7 @@ constexpr const char *kPools[] = {"dgx_superpod_a100", "dgx_superpod_h100", "dgx
 /// How many plans fit.
 int64_t table(const CatalogueModel &model) {
   Options options;
-  options.file = fmt::format("{}/lib/catalog/{}.dnn", ACCORD_SOURCE_DIR, model.file);
+  options.file = accord::sourcePath(fmt::format("lib/catalog/{}.dnn", model.file));
   options.elaborate.train = model.name;
   options.elaborate.batch = model.batch;
   TrainingPlans plans(options);

@@ -8,6 +8,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/train/Passes.h"
+#include "test/support/SourcePath.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <benchmark/benchmark.h>
@@ -44,7 +45,7 @@ void network(benchmark::State &state, const std::string &path, const std::string
     SourceManager sources;
     Diagnostics diags(sources);
     ElaborateOptions options;
-    options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
+    options.catalog = accord::sourcePath("lib/catalog");
     options.train = model;
     options.batch = "8", options.precision = "bf16", options.optimizer = "adam";
     Program program(diags, context, path, options);
@@ -85,7 +86,7 @@ BENCHMARK(flat)->Name("BM_DifferentiateFlat")->Arg(100000)->Unit(benchmark::kMil
 const bool registered = [] {
   std::error_code error;
   std::vector<std::string> files;
-  for (llvm::sys::fs::directory_iterator it(ACCORD_SOURCE_DIR "/lib/catalog", error), end; it != end && !error;
+  for (llvm::sys::fs::directory_iterator it(accord::sourcePath("lib/catalog"), error), end; it != end && !error;
        it.increment(error))
     if (llvm::StringRef(it->path()).ends_with(".dnn"))
       files.push_back(it->path());

@@ -17,6 +17,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
 #include "test/fuzz/Divide.h"
+#include "test/support/SourcePath.h"
 #include "llvm/Support/xxhash.h"
 #include <algorithm>
 
@@ -53,7 +54,7 @@ public:
   /// Everything up to the training graph. False after errors, which are in the diagnostics.
   bool front() {
     ElaborateOptions options;
-    options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
+    options.catalog = accord::sourcePath("lib/catalog");
     if (program.kind == Kind::Dnn && program.text.find("train ") == std::string::npos)
       options.target = "a100_80g"; // most models of the catalogue name no machine
     mlir::ScopedDiagnosticHandler leaks(&context(), [&](mlir::Diagnostic &d) {

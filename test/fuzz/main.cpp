@@ -5,6 +5,7 @@
 #include "test/fuzz/ModelWriter.h"
 #include "test/fuzz/Mutator.h"
 #include "test/fuzz/Properties.h"
+#include "test/support/SourcePath.h"
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <fmt/format.h>
@@ -16,7 +17,7 @@ using namespace accord::fuzz;
 
 namespace {
 
-const std::string kSource = ACCORD_SOURCE_DIR;
+const std::string kSource = accord::sourcePath("");
 
 struct Options {
   uint64_t seed = 1;

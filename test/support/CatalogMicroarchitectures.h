@@ -6,6 +6,7 @@
 #include "lib/machine/translate/FromAccel.h"
 #include "lib/microarchitecture/problem/InstructionProgram.h"
 #include "mlir/IR/MLIRContext.h"
+#include "test/support/SourcePath.h"
 #include "gtest/gtest.h"
 
 namespace accord::microarchitecture {
@@ -43,7 +44,7 @@ inline Machine machineOf(const std::string &file, const std::string &accelerator
     sources.add(file, text);
   ElaborateOptions options;
   options.ideal = true;
-  options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
+  options.catalog = accord::sourcePath("lib/catalog");
   Program program(diags, context, file, options);
   accel::AcceleratorOp found = program.machine(accelerator, {});
   auto machine = found ? machineFrom(found) : mlir::FailureOr<Machine>();
@@ -72,7 +73,7 @@ inline Microarchitecture microarchitectureOf(const CatalogMachine &machine, cons
 }
 /// The accelerator around it.
 inline Machine chipOf(const CatalogMachine &machine) {
-  return machineOf(std::string(ACCORD_SOURCE_DIR "/lib/catalog/") + machine.file + ".accel", machine.chip);
+  return machineOf(accord::sourcePath("lib/catalog/") + machine.file + ".accel", machine.chip);
 }
 inline const CatalogMachine &catalogMachine(const std::string &name) {
   for (const CatalogMachine &machine : kCatalogMachines)

@@ -9,6 +9,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/train/Passes.h"
+#include "test/support/SourcePath.h"
 
 namespace accord::test {
 
@@ -23,7 +24,7 @@ inline std::optional<std::pair<WorkGraph, Machine>> ofCatalogue(const char *file
   Diagnostics diags(sources);
   ElaborateOptions options;
   options.ideal = true; // what a formula of the data sheet gives
-  options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
+  options.catalog = accord::sourcePath("lib/catalog");
   options.train = model, options.target = target;
   options.batch = std::to_string(microbatch);
   Program program(diags, context, options.catalog + "/" + file, options);

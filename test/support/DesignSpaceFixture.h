@@ -7,6 +7,7 @@
 #include "lib/machine/translate/FromAccel.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "test/support/SourcePath.h"
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <random>
@@ -50,13 +51,13 @@ private:
     context->loadAllAvailableDialects();
     ElaborateOptions options;
     options.ideal = options.clusters = options.placement = true; // what a formula of the data sheet gives
-    options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
+    options.catalog = accord::sourcePath("lib/catalog");
     program = std::make_unique<Program>(diags, *context, path, options);
   }
 };
 
 inline DesignSpace shippedSpace(const std::string &name) {
-  Machines machines(std::filesystem::path(ACCORD_SOURCE_DIR "/lib/catalog/spaces.accel"));
+  Machines machines(std::filesystem::path(accord::sourcePath("lib/catalog/spaces.accel")));
   auto made = machines.space(name);
   if (!made) {
     for (const Error &error : made.error())

@@ -13,6 +13,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "passes/Passes.h"
+#include "test/support/SourcePath.h"
 
 namespace accord::test {
 
@@ -34,7 +35,7 @@ inline std::optional<LatencyModel> catalogueLatencyModel(const std::string &file
   Diagnostics diags(sources);
   ElaborateOptions options;
   options.ideal = true; // what a formula of the data sheet gives
-  options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
+  options.catalog = accord::sourcePath("lib/catalog");
   options.train = name, options.target = target, options.batch = std::to_string(batch);
   Program program(diags, context, options.catalog + "/" + file, options);
   auto job = program.job();

@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/latency/build/ClusterLatencyModel.h"
 #include "test/support/LatencyCatalogue.h"
+#include "test/support/SourcePath.h"
 #include <fmt/format.h>
 
 namespace accord::test {
@@ -27,7 +28,7 @@ public:
     context.loadAllAvailableDialects();
     ElaborateOptions options;
     options.ideal = true; // what a formula of the data sheet gives
-    options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
+    options.catalog = accord::sourcePath("lib/catalog");
     options.train = name, options.target = "a100_80g", options.batch = std::to_string(batch);
     program = std::make_unique<Program>(diags, context, options.catalog + "/" + file, options);
     job = program->job();

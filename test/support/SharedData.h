@@ -1,5 +1,6 @@
 // Inputs of others, which are not part of the repository.
 #pragma once
+#include "test/support/SourcePath.h"
 #include <cstdlib>
 #include <filesystem>
 #include <vector>
@@ -12,7 +13,7 @@ inline std::filesystem::path sharedData(const char *folder) {
   std::vector<std::filesystem::path> places;
   if (const char *data = std::getenv("ACCORD_DATA"))
     places.emplace_back(data);
-  std::filesystem::path up = ACCORD_SOURCE_DIR;
+  std::filesystem::path up = accord::sourcePath("");
   for (; up != up.parent_path(); up = up.parent_path())
     places.push_back(up.parent_path() / "shared" / "data");
   for (const auto &place : places)

@@ -8,6 +8,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/train/Passes.h"
+#include "test/support/SourcePath.h"
 #include <gtest/gtest.h>
 
 namespace accord {
@@ -23,7 +24,7 @@ struct TrainingGraph {
     sources.add("model.dnn", text);
     ElaborateOptions options;
     options.ideal = true; // what a formula of the data sheet gives
-    options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
+    options.catalog = accord::sourcePath("lib/catalog");
     program = std::make_unique<Program>(diags, context, "model.dnn", options);
     auto job = program->job();
     if (!job || !program->model(*job)) {

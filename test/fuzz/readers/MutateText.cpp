@@ -1,5 +1,6 @@
 #include "test/fuzz/Mutator.h"
 #include "test/fuzz/readers/Mutation.h"
+#include "test/support/SourcePath.h"
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -23,7 +24,7 @@ static void addMatches(const fs::path &path, const std::regex &pattern, std::vec
 }
 
 Corpus materialOf(const std::string &reader, const std::string &files) {
-  const fs::path root = ACCORD_SOURCE_DIR;
+  const fs::path root = accord::sourcePath("");
   Corpus material;
   for (const fs::directory_entry &file : fs::directory_iterator(root / "test/fuzz/readers/corpus" / reader))
     material.programs.push_back({.name = file.path(), .text = contents(file.path())});

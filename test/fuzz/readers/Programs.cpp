@@ -9,6 +9,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "test/fuzz/Formatting.h"
+#include "test/support/SourcePath.h"
 
 namespace accord::fuzz {
 
@@ -30,7 +31,7 @@ static mlir::MLIRContext &context() {
 /// An input says by comments at its head with which options it is read: "//--target=a100_80g", "//--placement".
 static ElaborateOptions optionsOf(llvm::StringRef text) {
   ElaborateOptions options;
-  options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
+  options.catalog = accord::sourcePath("lib/catalog");
   while (text.consume_front("//--")) {
     auto [line, rest] = text.split('\n');
     auto [name, value] = line.split('=');

@@ -5,6 +5,7 @@
 #include "lib/editor/Diagnose.h"
 #include "lib/editor/Outline.h"
 #include "lib/language/syntax/ParseMemory.h"
+#include "test/support/SourcePath.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -122,7 +123,7 @@ private:
 };
 
 std::string example(const std::string &name) {
-  auto buffer = llvm::MemoryBuffer::getFile(ACCORD_SOURCE_DIR "/examples/" + name);
+  auto buffer = llvm::MemoryBuffer::getFile(accord::sourcePath("examples/") + name);
   return buffer ? (*buffer)->getBuffer().str() : "";
 }
 

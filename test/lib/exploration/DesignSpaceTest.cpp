@@ -1,6 +1,7 @@
 // Design spaces against numbers that were published, loops over their values, and what a design's
 // own description says.
 #include "test/support/DesignSpaceFixture.h"
+#include "test/support/SourcePath.h"
 #include <cmath>
 #include <gmock/gmock.h>
 #include <random>
@@ -178,7 +179,7 @@ TEST(DesignSpace, TpuLikeIsInItsSpace) {
   }
   Machine machine = machineOf(space, design);
   EXPECT_FALSE(space.violatedRequirement(design, machine));
-  Machines shipped(std::filesystem::path(ACCORD_SOURCE_DIR "/lib/catalog/tpu.accel"));
+  Machines shipped(std::filesystem::path(accord::sourcePath("lib/catalog/tpu.accel")));
   auto like = machineFrom(shipped["tpu_like"]);
   ASSERT_TRUE(mlir::succeeded(like));
   like->tdp = machine.tdp; // stated there, of its parts here

@@ -6,6 +6,7 @@
 #include "lib/exploration/verify/MachineDifferences.h"
 #include "lib/microarchitecture/problem/Microarchitecture.h"
 #include "test/support/DesignSpaceFixture.h"
+#include "test/support/SourcePath.h"
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -231,7 +232,7 @@ TEST(InstructionSpace, NoDesignIsFasterThanTheBoundOfItsBox) {
 TEST(InstructionSpace, NoDesignOfTheExampleIsFasterThanTheBoundOfItsBox) {
   std::string text;
   for (const char *name : {"ember.accel", "space.accel"}) {
-    std::ifstream file(std::string(ACCORD_SOURCE_DIR "/examples/15-microarchitecture/") + name);
+    std::ifstream file(accord::sourcePath("examples/15-microarchitecture/") + name);
     for (std::string line; std::getline(file, line);)
       text += line.rfind("import", 0) == 0 ? "" : line + "\n";
   }

@@ -6,6 +6,7 @@
 #include "passes/train/Passes.h"
 #include "test/support/DesignSpaceFixture.h"
 #include "test/support/Random.h"
+#include "test/support/SourcePath.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -94,7 +95,7 @@ MiningJob jobOf(const std::string &text, fuzz::Random &random, std::string &what
   sources.add("model.dnn", text);
   ElaborateOptions options;
   options.ideal = true; // what a formula of the data sheet gives
-  options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
+  options.catalog = accord::sourcePath("lib/catalog");
   Program program(diags, context, "model.dnn", options);
   auto job = program.job();
   MiningJob made;

@@ -3,6 +3,7 @@
 #include "SyntaxExamples.h"
 #include "lib/language/syntax/Parser.h"
 #include "lib/support/SplitMix.h"
+#include "test/support/SourcePath.h"
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <random>
@@ -235,7 +236,7 @@ TEST(Format, EntriesOfAnyWordsKeepTheirMeaning) {
 TEST(Format, ChangedFilesKeepTheirMeaning) {
   std::vector<std::filesystem::path> paths;
   for (const char *folder : {"/lib/catalog", "/examples"})
-    for (const auto &entry : std::filesystem::recursive_directory_iterator(ACCORD_SOURCE_DIR + std::string(folder)))
+    for (const auto &entry : std::filesystem::recursive_directory_iterator(accord::sourcePath("") + folder))
       if (entry.path().extension() == ".accel" || entry.path().extension() == ".dnn")
         paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());

@@ -6,6 +6,7 @@
 #include "lib/language/syntax/Format.h"
 #include "lib/support/SplitMix.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "test/support/SourcePath.h"
 #include <set>
 
 using namespace accord;
@@ -432,7 +433,7 @@ struct Loaded {
     registerAllDialects(registry);
     context = std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
     context->loadAllAvailableDialects();
-    options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
+    options.catalog = accord::sourcePath("lib/catalog");
     sources.add("t.dnn", kProgram + text);
     program = std::make_unique<Program>(diags, *context, "t.dnn", options);
   }

@@ -12,6 +12,7 @@
 #include "lib/support/SplitMix.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "test/support/SourcePath.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fstream>
@@ -120,7 +121,7 @@ const char *kMesh = R"(window = 64
 } // namespace
 
 TEST(Microarchitecture, TheExampleIsWellFormed) {
-  std::ifstream file(ACCORD_SOURCE_DIR "/examples/15-microarchitecture/spark.accel");
+  std::ifstream file(accord::sourcePath("examples/15-microarchitecture/spark.accel"));
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   Made made(text.substr(text.find('\n', text.find("microarchitecture")),
                         text.rfind('}') - text.find('\n', text.find("microarchitecture"))),

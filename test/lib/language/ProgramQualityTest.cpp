@@ -5,6 +5,7 @@
 #include "dialects/dnn/Dnn.h"
 #include "lib/language/program/Elaborate.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "test/support/SourcePath.h"
 #include <gmock/gmock.h>
 
 using namespace accord;
@@ -38,7 +39,7 @@ struct Loaded {
     registerAllDialects(registry);
     context = std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
     context->loadAllAvailableDialects();
-    options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
+    options.catalog = accord::sourcePath("lib/catalog");
     sources.add("t.dnn", kModel + text);
     program = std::make_unique<Program>(diags, *context, "t.dnn", options);
     if (!diags.hasErrors())

@@ -4,6 +4,7 @@
 #include "grammar/DnnLexer.h"
 #include "lib/language/syntax/Tokens.h"
 #include "test/support/Random.h"
+#include "test/support/SourcePath.h"
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -51,7 +52,7 @@ std::vector<Cut> antlrs(llvm::StringRef text) {
 TEST(Scan, CutsShippedFilesAsTheGrammarDoes) {
   unsigned files = 0;
   for (const char *folder : {"/lib/catalog", "/examples", "/test"})
-    for (const auto &entry : std::filesystem::recursive_directory_iterator(std::string(ACCORD_SOURCE_DIR) + folder)) {
+    for (const auto &entry : std::filesystem::recursive_directory_iterator(accord::sourcePath("") + folder)) {
       std::string extension = entry.path().extension();
       if (extension != ".accel" && extension != ".dnn")
         continue;

@@ -1,5 +1,6 @@
 // The examples of docs/language.md, for the tests of the parser and the formatter.
 #pragma once
+#include "test/support/SourcePath.h"
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -10,7 +11,7 @@ struct Example {
 };
 
 inline std::vector<Example> languageExamples() {
-  std::ifstream in(ACCORD_SOURCE_DIR "/docs/language.md");
+  std::ifstream in(accord::sourcePath("docs/language.md"));
   std::vector<Example> result;
   bool inside = false;
   for (std::string line; std::getline(in, line);) {

@@ -4,6 +4,7 @@
 #include "lib/latency/model/RegionOrder.h"
 #include "lib/machine/cost/Estimate.h"
 #include "lib/machine/cost/PeakRateModel.h"
+#include "test/support/SourcePath.h"
 #include "gtest/gtest.h"
 #include <algorithm>
 #include <cmath>
@@ -25,7 +26,7 @@ void PrintTo(const ArrayTraining &t, std::ostream *out) { *out << t.model << " o
 /// A session of a network of the catalogue, one sample at a time.
 struct Trained {
   explicit Trained(const ArrayTraining &of) {
-    options.elaborate.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
+    options.elaborate.catalog = accord::sourcePath("lib/catalog");
     options.file = options.elaborate.catalog + "/" + of.file;
     options.elaborate.train = of.model, options.elaborate.target = of.machine;
     options.elaborate.batch = options.elaborate.microbatch = "1";

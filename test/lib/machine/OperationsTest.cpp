@@ -2,6 +2,7 @@
 #include "lib/machine/operations/File.h"
 #include "lib/machine/operations/Score.h"
 #include "test/support/SharedData.h"
+#include "test/support/SourcePath.h"
 #include "gtest/gtest.h"
 #include <bit>
 #include <cmath>
@@ -201,7 +202,7 @@ TEST(Operations, PublishedRowsOfUnseenDevices) {
   auto folder = accord::testing::sharedData("neusight");
   if (folder.empty())
     GTEST_SKIP() << "no neusight in shared/data";
-  auto devices = readDevices(contents(std::filesystem::path(ACCORD_SOURCE_DIR) / "lib/catalog/devices.csv"), "d");
+  auto devices = readDevices(contents(accord::sourcePath("lib/catalog/devices.csv")), "d");
   ASSERT_TRUE(bool(devices));
   auto rows = readRows(contents(folder / "operations.csv"), "operations.csv", *devices);
   ASSERT_TRUE(bool(rows)) << rows.error().front().message;

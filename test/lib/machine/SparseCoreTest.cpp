@@ -3,6 +3,7 @@
 #include "lib/machine/translate/FromAccel.h"
 #include "mlir/IR/Diagnostics.h"
 #include "test/support/DesignSpaceFixture.h"
+#include "test/support/SourcePath.h"
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -128,7 +129,7 @@ TEST(SparseCore, DesignsAreWrittenAgain) {
 // Data sheets of A100 and H100: twice the dense peak with 2:4 weights.
 TEST(SparseCore, ShippedGpusSkipTwoOfFour) {
   for (auto [file, name] : {std::pair("a100", "a100_80g"), {"h100", "h100"}}) {
-    Machines machines(std::filesystem::path(fmt::format("{}/lib/catalog/{}.accel", ACCORD_SOURCE_DIR, file)));
+    Machines machines(std::filesystem::path(accord::sourcePath(fmt::format("lib/catalog/{}.accel", file))));
     auto made = machineFrom(machines[name]);
     ASSERT_TRUE(mlir::succeeded(made)) << name;
     const auto &sparsity = made->cores[0].sparse;

@@ -8,6 +8,7 @@
 #include "lib/microarchitecture/solve/TimeProgram.h"
 #include "lib/support/SplitMix.h"
 #include "test/support/CatalogMicroarchitectures.h"
+#include "test/support/SourcePath.h"
 #include <fstream>
 #include <sstream>
 
@@ -15,7 +16,7 @@ namespace accord::microarchitecture {
 namespace {
 
 std::string exampleText(const char *name) {
-  std::ifstream file(std::string(ACCORD_SOURCE_DIR "/examples/15-microarchitecture/") + name);
+  std::ifstream file(accord::sourcePath("examples/15-microarchitecture/") + name);
   std::stringstream text;
   text << file.rdbuf();
   return text.str();

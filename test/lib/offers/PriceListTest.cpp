@@ -2,6 +2,7 @@
 #include "lib/import/prices/OfferedAccelerators.h"
 #include "lib/support/SplitMix.h"
 #include "test/support/SharedData.h"
+#include "test/support/SourcePath.h"
 #include <fstream>
 #include <gtest/gtest.h>
 #include <optional>
@@ -158,7 +159,7 @@ TEST(PriceList, ReadsAnExcerptOfSkyPilot) {
 }
 
 TEST(OfferedAccelerators, MatchesNamesOfListsWithTheCatalogue) {
-  const std::string path = std::string(ACCORD_SOURCE_DIR) + "/lib/catalog/offered-accelerators.csv";
+  const std::string path = accord::sourcePath("lib/catalog/offered-accelerators.csv");
   auto known = readOfferedAccelerators(textOf(path), path);
   ASSERT_TRUE(known) << known.error().front().message;
   auto clusterOf = [&](const char *name, double gib, double count) -> std::string {

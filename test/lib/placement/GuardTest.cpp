@@ -2,6 +2,7 @@
 #include "lib/launch/Guard.h"
 #include "lib/launch/Products.h"
 #include "test/support/PlacementFixture.h"
+#include "test/support/SourcePath.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -482,7 +483,7 @@ std::set<std::string> devicesOf(const std::string &path) {
 
 TEST(Products, EachDeviceTypeOfAClusterHasOne) {
   std::set<std::string> devices;
-  for (const auto &entry : std::filesystem::directory_iterator(ACCORD_SOURCE_DIR "/lib/catalog"))
+  for (const auto &entry : std::filesystem::directory_iterator(accord::sourcePath("lib/catalog")))
     if (entry.path().extension() == ".accel")
       devices.merge(devicesOf(entry.path().string()));
   EXPECT_GT(devices.size(), 15u);

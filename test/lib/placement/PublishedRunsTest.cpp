@@ -3,6 +3,7 @@
 #include "lib/placement/output/PublishedRuns.h"
 #include "lib/driver/GraphProfiler.h"
 #include "test/support/LatencyCatalogue.h"
+#include "test/support/SourcePath.h"
 #include <gtest/gtest.h>
 
 using namespace accord;
@@ -34,7 +35,7 @@ class Published : public testing::Test {
 protected:
   Published() : context((passes(), registry()), mlir::MLIRContext::Threading::DISABLED) {
     context.loadAllAvailableDialects();
-    profiler = std::make_unique<GraphProfiler>(context, ACCORD_SOURCE_DIR "/lib/catalog");
+    profiler = std::make_unique<GraphProfiler>(context, accord::sourcePath("lib/catalog"));
     rows = *readRows(kRows, "rows.csv");
     prepared = CaseBuilder(*profiler, "").prepare(rows);
   }

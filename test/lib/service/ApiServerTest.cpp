@@ -5,6 +5,7 @@
 #include "lib/service/http/RateLimit.h"
 #include "lib/support/documents/JsonParse.h"
 #include "lib/support/documents/JsonText.h"
+#include "test/support/SourcePath.h"
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -434,7 +435,7 @@ for line in open(sys.argv[2], encoding="utf-8"):
     bad += len(errors)
 sys.exit(bad > 0)
 )");
-    std::string tools = std::string(ACCORD_SOURCE_DIR) + "/test/tools";
+    std::string tools = accord::sourcePath("test/tools");
     return std::system(
                fmt::format("python3 -B {} {} {} >&2", (folder / "run.py").string(), tools, (folder / "checks").string())
                    .c_str()) == 0;

@@ -2,6 +2,7 @@
 #include "lib/support/Diagnostics.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/support/documents/JsonText.h"
+#include "test/support/SourcePath.h"
 #include <fstream>
 #include <gtest/gtest.h>
 #include <set>
@@ -127,7 +128,7 @@ TEST(ErrorCodes, TableIsOrderedUniqueAndComplete) {
 }
 
 TEST(ErrorCodes, PageIsWrittenFromTheTable) {
-  std::ifstream in(ACCORD_SOURCE_DIR "/docs/errors.md");
+  std::ifstream in(accord::sourcePath("docs/errors.md"));
   std::stringstream text;
   text << in.rdbuf();
   EXPECT_EQ(text.str(), errorsMarkdown()) << "write it anew: accord explain --markdown > docs/errors.md";

@@ -5,6 +5,7 @@
 #include "lib/language/program/Elaborate.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
+#include "test/support/SourcePath.h"
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -32,7 +33,7 @@ Architecture recognize(const std::string &text, const std::string &call) {
   sources.add("model.dnn", text + "\ntrain t = " + call + " on a100_80g {\n  batch = 8\n  optimizer = adam\n}\n");
   ElaborateOptions options;
   options.ideal = true;
-  options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
+  options.catalog = accord::sourcePath("lib/catalog");
   Program program(diags, context, "model.dnn", options);
   auto job = program.job();
   dnn::ModelOp model = job ? program.model(*job) : dnn::ModelOp();
@@ -318,7 +319,7 @@ TEST(Architecture, SaysWhatItDoesNotUnderstand) {
 // Understood or not, and why; nothing of the catalogue is left without an answer.
 TEST(Architecture, AnswersForTheWholeCatalogue) {
   std::set<std::string> understood;
-  for (const auto &entry : std::filesystem::directory_iterator(ACCORD_SOURCE_DIR "/lib/catalog")) {
+  for (const auto &entry : std::filesystem::directory_iterator(accord::sourcePath("lib/catalog"))) {
     if (entry.path().extension() != ".dnn")
       continue;
     std::ifstream in(entry.path());

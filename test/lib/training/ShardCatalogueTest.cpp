@@ -3,6 +3,7 @@
 #include "lib/machine/translate/FromDnn.h"
 #include "passes/shard/Passes.h"
 #include "test/lib/training/CollectiveTraffic.h"
+#include "test/support/SourcePath.h"
 #include "test/support/TrainingGraphFixture.h"
 #include <filesystem>
 #include <fstream>
@@ -19,7 +20,7 @@ struct Network {
 
 std::vector<Network> networks() {
   std::vector<Network> all;
-  for (const auto &entry : std::filesystem::directory_iterator(ACCORD_SOURCE_DIR "/lib/catalog")) {
+  for (const auto &entry : std::filesystem::directory_iterator(accord::sourcePath("lib/catalog"))) {
     if (entry.path().extension() != ".dnn")
       continue;
     std::ifstream in(entry.path());

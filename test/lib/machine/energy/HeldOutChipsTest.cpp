@@ -2,6 +2,7 @@
 // to all chips but those of its own family. docs/chips.md has the table that this prints.
 #include "lib/machine/translate/MachineProperties.h"
 #include "test/support/DesignSpaceFixture.h"
+#include "test/support/SourcePath.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -147,8 +148,8 @@ ComponentNumbers numbersWith(const Overheads &overheads) {
 }
 
 std::vector<Chip> readChips() {
-  Machines shipped(std::filesystem::path(ACCORD_SOURCE_DIR "/lib/catalog/chips.accel")),
-      others(std::filesystem::path(ACCORD_SOURCE_DIR "/test/lib/machine/energy/Inputs/chips.accel"));
+  Machines shipped(std::filesystem::path(accord::sourcePath("lib/catalog/chips.accel"))),
+      others(std::filesystem::path(accord::sourcePath("test/lib/machine/energy/Inputs/chips.accel")));
   std::vector<Chip> chips;
   for (const Published &one : kChips) {
     Machines &from = std::string(one.family) != "gemmini" && &one - kChips < 12 ? shipped : others;
