@@ -10,9 +10,10 @@ usage: scripts/lint.sh [--all | --changed | FILE...] [--jobs N] [--fix]
   --fix        let clang-tidy repair what it can, one file at a time
   --help       this text
 
-Needs a build that is up to date: files that are generated and precompiled headers are read from build/. What is clean leaves a stamp in
-build/tidy/ with a hash of the source, of all headers of the repository that it includes, and of .clang-tidy; so a second run costs nothing.
-Sources of one folder are examined together, since most of the time goes into the headers that all of them include. Where two do not compile
+Needs a build that is up to date: files that are generated and precompiled headers are read from build/. What is clean leaves a stamp, an empty
+file whose name is a hash of the source, of all headers of the repository that it includes, of its command and of .clang-tidy; so a second run
+costs nothing, in another checkout of the same user too: stamps lie in ~/.cache/accord/tidy ($XDG_CACHE_HOME) and are kept for 30 days.
+Sources of one room are examined together, since most of the time goes into the headers that all of them include. Where two do not compile
 together, because each has something of the same name for itself, they are divided.
 """
 import concurrent.futures
@@ -24,12 +25,15 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 BUILD = os.path.join(ROOT, "build")
-STAMPS = os.path.join(BUILD, "tidy")
+CACHE = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+STAMPS = os.path.join(CACHE, "accord", "tidy")
+KEPT = 30 * 24 * 3600  # seconds that a stamp is kept after it was last of use
 OURS = "dialects|examples|lib|passes|test|tools"
-BATCH = 16  # sources of a folder at a time; more would take more memory
+BATCH = 24  # sources of a room at a time; more would take more memory
 # What a source defines for itself, in a namespace without a name or static: constants, types, functions.
 CONSTANT = re.compile(r"(?m)^(?:static |constexpr |const )[^;{}()=#]*?\b(k[A-Z]\w*)\s*[\[({=]")
 TYPE = re.compile(r"(?m)^(?:class|struct|enum class|enum) (\w+)(?: final)?(?: :[^;{:][^;{]*)? *\{")
@@ -127,21 +131,19 @@ def main(arguments):
     version = subprocess.run([tidy, "--version"], capture_output=True, check=True).stdout
 
     def key(path):
-        hashed = hashlib.sha256(settings + version + known[path].encode())
+        hashed = hashlib.sha256(settings + version + known[path].replace(ROOT, "").encode())
         for name in sorted(sources.closure(path)):
             hashed.update(os.path.relpath(name, ROOT).encode() + sources.facts(name)[0].encode())
         return hashed.hexdigest()
 
-    def stamp(path):
-        return os.path.join(STAMPS, os.path.relpath(path, ROOT) + ".clean")
-
     def is_clean(path):
         try:
-            with open(stamp(path), encoding="utf-8") as file:
-                return file.read() == keys[path]
+            os.utime(os.path.join(STAMPS, keys[path]))
+            return True
         except FileNotFoundError:
             return False
 
+    open_stamps()
     keys = {path: key(path) for path in paths}
     todo = [path for path in paths if not is_clean(path)]
 
@@ -155,9 +157,8 @@ def main(arguments):
                 done += len(batch)
                 if not findings:
                     for path in batch:
-                        os.makedirs(os.path.dirname(stamp(path)), exist_ok=True)
-                        with open(stamp(path), "w", encoding="utf-8") as file:
-                            file.write(keys[path])
+                        with open(os.path.join(STAMPS, keys[path]), "w", encoding="utf-8"):
+                            pass
                     continue
                 bad += len(batch)
                 for finding in findings:  # that of a header comes with each file that includes it
@@ -166,6 +167,20 @@ def main(arguments):
                         print(finding.replace(ROOT + os.sep, ""), flush=True)
     print(f"{len(paths)} files, {len(todo)} looked at, {bad} not clean")
     return 1 if bad else 0
+
+
+def open_stamps():
+    """Makes the folder of stamps, in build/ where the user has no home, and removes those that were long of no use."""
+    global STAMPS
+    try:
+        os.makedirs(STAMPS, exist_ok=True)
+    except OSError:
+        STAMPS = os.path.join(BUILD, "tidy")
+        os.makedirs(STAMPS, exist_ok=True)
+    oldest = time.time() - KEPT
+    for stamp in os.scandir(STAMPS):
+        if stamp.stat().st_mtime < oldest:
+            os.remove(stamp.path)
 
 
 def flags_of(command):
@@ -195,7 +210,7 @@ def alike(command):
 
 
 def batches_of(paths, known):
-    """Sources of one folder that are compiled alike and use the same namespaces, at most BATCH at a time. The bases of passes are written by
+    """Sources of one room (lib/placement, test/lib/placement) that are compiled alike and use the same namespaces, at most BATCH at a time. The bases of passes are written by
     a file that is included once: each source of passes is alone."""
     groups = {}
     for path in paths:
@@ -203,7 +218,9 @@ def batches_of(paths, known):
             text = file.read()
         used = tuple(sorted(set(re.findall(r"(?m)^using namespace [\w:]+", text))))
         alone = path if "#define GEN_PASS_DEF" in text else ""
-        groups.setdefault((os.path.dirname(path), alike(known[path]), used, alone), []).append(path)
+        parts = os.path.relpath(path, ROOT).split(os.sep)
+        room = tuple(parts[:3 if parts[0] == "test" else 2])
+        groups.setdefault((room, alike(known[path]), used, alone), []).append(path)
     return [group[i:i + BATCH] for group in groups.values() for i in range(0, len(group), BATCH)]
 
 
@@ -255,12 +272,11 @@ def examine(tidy, batch, known, fix):
     """Runs clang-tidy over a batch; a list of (sources, findings), divided where the sources do not compile together."""
     source = batch[0]
     if len(batch) > 1:
-        os.makedirs(STAMPS, exist_ok=True)
-        source = os.path.join(STAMPS, hashlib.sha256("\n".join(batch).encode()).hexdigest()[:16] + ".cpp")
+        source = os.path.join(BUILD, "tidy-" + hashlib.sha256("\n".join(batch).encode()).hexdigest()[:16] + ".cpp")
         with open(source, "w", encoding="utf-8") as file:
             file.write(together(batch))
     command = [tidy, "--quiet", f"--config-file={ROOT}/.clang-tidy", *checks_of(batch[0]), f"--header-filter=^{re.escape(ROOT)}/({OURS})/", *(["--fix"] if fix else []), source,
-               "--", f"-iquote{os.path.dirname(batch[0])}", *flags_of(known[batch[0]])]
+               "--", *sorted({f"-iquote{os.path.dirname(path)}" for path in batch}), *flags_of(known[batch[0]])]
     result = subprocess.run(command, capture_output=True, text=True, cwd=BUILD, check=False)
     if len(batch) > 1:
         os.remove(source)
