@@ -2,11 +2,12 @@
 # Running the two suites, format and lint, and counting. All add to `passed` and `failed`, and print what a failing test said.
 : "${root:?}" "${logs:?}" "${build:?}"
 
-# run_unit JOBS: accord-unit in JOBS parts at once (GoogleTest deals the tests out), every part with its own log.
+# run_unit JOBS: accord-unit in parts, JOBS at once (GoogleTest deals the tests out), every part with its own log. There are many parts, since
+# some tests take much longer than others.
 run_unit() {
-  local jobs=$1 part log good bad
-  step unit.log "unit tests" unit_parts "$jobs"
-  for ((part = 0; part < jobs; part++)); do
+  local jobs=$1 parts=$((8 * $1)) part log good bad
+  step unit.log "unit tests" unit_parts "$jobs" "$parts"
+  for ((part = 0; part < parts; part++)); do
     log="$logs/unit-$part.log"
     good=$(sed -nE 's/^\[  PASSED  \] ([0-9]+) tests?\.$/\1/p' "$log" | tail -n 1)
     bad=$(sed -nE 's/^\[  FAILED  \] ([0-9]+) tests?, listed below:$/\1/p' "$log" | tail -n 1)
@@ -25,22 +26,23 @@ run_unit() {
 }
 
 unit_parts() {
-  local jobs=$1 part
-  local -a processes=()
+  local jobs=$1 parts=$2 part
   rm -f "$logs"/unit-*.log
-  for ((part = 0; part < jobs; part++)); do
-    GTEST_TOTAL_SHARDS=$jobs GTEST_SHARD_INDEX=$part GTEST_COLOR=no "$build/bin/accord-unit" >"$logs/unit-$part.log" 2>&1 &
-    processes+=("$!")
+  # shellcheck disable=SC2046
+  trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM
+  for ((part = 0; part < parts; part++)); do
+    while [ "$(jobs -pr | wc -l)" -ge "$jobs" ]; do wait -n; done
+    GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$part GTEST_COLOR=no "$build/bin/accord-unit" >"$logs/unit-$part.log" 2>&1 &
+    echo "part $((part + 1)) of $parts"
   done
-  trap 'kill "${processes[@]}" 2>/dev/null; exit 130' INT TERM
-  wait "${processes[@]}"
+  wait
   return 0
 }
 
-# run_lit JOBS FAST: the lit suite.
+# run_lit JOBS FAST: the lit suite, one test more at once than there are processors, since those of the service mostly wait.
 run_lit() {
   local jobs=$1 fast=$2 log="$logs/lit.log" lit
-  local -a options=(-v -j "$jobs")
+  local -a options=(-v -j "$((jobs + 1))")
   [ -n "$fast" ] && options+=(--param fast=1)
   lit=$(sed -n 's/^ACCORD_LIT:[A-Z]*=//p' "$build/CMakeCache.txt")
   step lit.log "lit tests" "$lit" "${options[@]}" "$build/test" || true

@@ -49,6 +49,33 @@ public:
     return request() ? zerosOn(machine) : std::nullopt;
   }
 
+  /// What is claimed and assumed of a plan with these zeros.
+  void complete(PlacementPlan &plan) {
+    if (!plan.zeros) {
+      plan.assumptions.push_back("the search was stopped before zeros were chosen: nothing is zero in this plan");
+      return;
+    }
+    plan.zeros->accuracy = accuracyOf(plan_.step->evaluation, lossOf(*plan.zeros));
+    if (auto &accuracy = plan.zeros->accuracy)
+      addLines(*accuracy, [&](const PruneLayer &layer, const PruneOption &option) {
+        for (size_t u = 0; u < plan.zeros->units.size(); ++u)
+          for (size_t d = 0; d < plan.zeros->units[u].decisions.size(); ++d)
+            if (llvm::is_contained(plan.zeros->units[u].decisions[d].layers, layer.name))
+              return plan.zeros->chosen(u, d).label == option.sparsity;
+        return false;
+      });
+    else
+      plan.assumptions.push_back("no accuracy is required: nothing is claimed of what zeros do to it");
+    assumeKernels();
+    llvm::append_range(plan.assumptions, plan_.assumptions);
+    plan.assumptions.push_back("zeros shorten a layer by what they shorten its operations; activations are kept whole, "
+                               "and pipeline stages have layers of one kind with the same zeros");
+    if (!plan_.step->scope.empty())
+      plan.assumptions.push_back(fmt::format("masks of weights: {}; {}", plan_.step->recipe, plan_.step->scope));
+    for (const Rejection &excluded : plan_.step->excludedOptions)
+      plan.assumptions.push_back("left out: " + excluded.error.message);
+  }
+
 private:
   std::optional<PlacementSparsityRequest> zerosOn(const Machine &ideal) {
     const int64_t microbatch = std::max<int64_t>(1, session_.smallestMicrobatch());
@@ -85,35 +112,6 @@ private:
     return placementSparsityOf(*plan_.step, {request_.confidence, number(request_.maskPeriod), std::move(*measured)});
   }
 
-public:
-  /// What is claimed and assumed of a plan with these zeros.
-  void complete(PlacementPlan &plan) {
-    if (!plan.zeros) {
-      plan.assumptions.push_back("the search was stopped before zeros were chosen: nothing is zero in this plan");
-      return;
-    }
-    plan.zeros->accuracy = accuracyOf(plan_.step->evaluation, lossOf(*plan.zeros));
-    if (auto &accuracy = plan.zeros->accuracy)
-      addLines(*accuracy, [&](const PruneLayer &layer, const PruneOption &option) {
-        for (size_t u = 0; u < plan.zeros->units.size(); ++u)
-          for (size_t d = 0; d < plan.zeros->units[u].decisions.size(); ++d)
-            if (llvm::is_contained(plan.zeros->units[u].decisions[d].layers, layer.name))
-              return plan.zeros->chosen(u, d).label == option.sparsity;
-        return false;
-      });
-    else
-      plan.assumptions.push_back("no accuracy is required: nothing is claimed of what zeros do to it");
-    assumeKernels();
-    llvm::append_range(plan.assumptions, plan_.assumptions);
-    plan.assumptions.push_back("zeros shorten a layer by what they shorten its operations; activations are kept whole, "
-                               "and pipeline stages have layers of one kind with the same zeros");
-    if (!plan_.step->scope.empty())
-      plan.assumptions.push_back(fmt::format("masks of weights: {}; {}", plan_.step->recipe, plan_.step->scope));
-    for (const Rejection &excluded : plan_.step->excludedOptions)
-      plan.assumptions.push_back("left out: " + excluded.error.message);
-  }
-
-private:
   bool request() {
     const TrainingJob &job = session_.job();
     auto request = session_.program().sparsity(job);

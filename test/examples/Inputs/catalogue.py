@@ -23,11 +23,12 @@ def say(*command):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--work", required=True)
+    parser.add_argument("--every", action="store_true", help="each model on every machine, not on two of them")
     parser.add_argument("catalog")
     parser.add_argument("more", nargs="*", help="further .dnn files")
     args = parser.parse_args()
     verified, failures = 0, 0
-    pairs = [(name, machine) for name in MODELS + args.more for machine in MACHINES]
+    pairs = [(name, machine) for i, name in enumerate(MODELS + args.more) for machine in (MACHINES if args.every else MACHINES[i % 2::2])]
     for name, machine in pairs + [(name, "h100") for name in NETWORKS]:
         file, _, model = name.partition(":")
         path = file if file.endswith(".dnn") else os.path.join(args.catalog, file + ".dnn")

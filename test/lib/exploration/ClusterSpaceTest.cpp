@@ -4,6 +4,7 @@
 #include "PlacedCase.h"
 #include "lib/exploration/solve/MiningRun.h"
 #include "lib/machine/translate/FromCluster.h"
+#include "test/support/Cases.h"
 #include "llvm/ADT/StringRef.h"
 #include <fmt/ranges.h>
 #include <sstream>
@@ -240,10 +241,7 @@ TEST(ClusterSpace, WhatIsLeftOfABoxHasAllThatIsAllowed) {
 /// it. ACCORD_CLUSTER_SPACES=1:100 are a hundred spaces.
 TEST(ClusterSpace, ExactIsExhaustive) {
   Case base;
-  const char *range = std::getenv("ACCORD_CLUSTER_SPACES");
-  int first = 1, last = 4;
-  if (range)
-    (void)sscanf(range, "%d:%d", &first, &last);
+  int first = 1, last = static_cast<int>(cases(1));
   int solved = 0;
   uint64_t designs = 0, evaluated = 0, tightened = 0, above = 0;
   for (int seed = first; seed <= last; ++seed) {

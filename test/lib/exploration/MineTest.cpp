@@ -1,6 +1,7 @@
 // Strategies of hardware mining: what holds of all of them, and how near they come.
 #include "lib/exploration/solve/MiningRandom.h"
 #include "test/lib/exploration/MineProblems.h"
+#include "test/support/Cases.h"
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
@@ -246,7 +247,7 @@ TEST(Mine, AreaBinsEndAfterFiveThatAreNoBetter) {
 
 TEST(Mine, NearTheOptimumOfWhatLooksLikeHardware) {
   std::map<std::string, std::vector<double>> above;
-  for (uint64_t seed = 0; seed < 40; ++seed) {
+  for (uint64_t seed = 0; seed < static_cast<uint64_t>(cases(12)); ++seed) {
     HardwareProblem problem(seed);
     MiningResult exact = mineExactly(problem);
     ASSERT_TRUE(exact.best) << seed;

@@ -1,6 +1,7 @@
 // What the host and the start of operations add: to the step as declared, in the plan and its
 // proof.
 #include "lib/planning/verify/Verify.h"
+#include "test/support/Cases.h"
 #include "test/support/RandomPlan.h"
 #include <gtest/gtest.h>
 
@@ -80,7 +81,7 @@ Machine eitherMachine(int64_t count) {
 
 TEST(AnyMapping, PlansHoldAndAreNoLongerThanWithOneForm) {
   size_t one = 0, all = 0;
-  for (unsigned seed = 0; seed < 200; ++seed) {
+  for (unsigned seed = 0; seed < cases(60); ++seed) {
     RandomGraph draw(seed, {});
     Plan plan = planFor(draw.graph, eitherMachine(3));
     Verification proof = verify(plan);

@@ -4,6 +4,7 @@
 #include "lib/placement/verify/BalancedStepBound.h"
 #include "lib/placement/verify/PlacementBoundProof.h"
 #include "lib/placement/verify/PlanReevaluation.h"
+#include "test/support/Cases.h"
 #include "test/support/PlacementEnumerator.h"
 #include "test/support/PlacementProblems.h"
 #include <cmath>
@@ -157,8 +158,9 @@ TEST(Place, FindsTheBestOfAllPlansInAV) {
 }
 
 TEST(Place, FindsTheBestOfAllPlans) {
+  const auto count = static_cast<size_t>(cases(250));
   size_t compared = 0, none = 0, limited = 0;
-  for (uint64_t seed = 1; compared < 600; ++seed) {
+  for (uint64_t seed = 1; compared < count; ++seed) {
     PlacementProblem problem = test::randomPlacement(seed, 2 + seed % 6, 2 + static_cast<int64_t>(seed % 7));
     BruteForce all{problem, kMaxRounds};
     if (!all.run())
@@ -191,8 +193,8 @@ TEST(Place, FindsTheBestOfAllPlans) {
     expectAllPlans(problem, seed, within.best);
     ++limited;
   }
-  EXPECT_GT(none, 20u);
-  EXPECT_GT(limited, 300u);
+  EXPECT_GT(none, count / 30);
+  EXPECT_GT(limited, count / 2);
 }
 
 /// Degrees of data parallelism and of contexts side by side, against arithmetic that shares nothing with the solver.

@@ -1,5 +1,6 @@
 #include "lib/planning/analysis/Liveness.h"
 #include "lib/machine/model/Check.h"
+#include "test/support/Cases.h"
 #include "test/support/RandomGraph.h"
 #include <gtest/gtest.h>
 #include <numeric>
@@ -10,7 +11,7 @@ using namespace accord::testing;
 namespace {
 
 TEST(Liveness, EqualsUnrolledGraph) {
-  for (unsigned seed = 0; seed < 4000; ++seed) {
+  for (unsigned seed = 0; seed < cases(1000); ++seed) {
     RandomGraph g(seed, {.maxIterations = 11});
     ASSERT_TRUE(check(g.graph).empty()) << seed << check(g.graph)[0].message;
     std::vector<Picoseconds> durations(g.graph.operations.size());

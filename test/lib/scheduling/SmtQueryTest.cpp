@@ -4,6 +4,7 @@
 #include "lib/scheduling/solve/Propagator.h"
 #include "lib/scheduling/solve/Solve.h"
 #include "test/lib/scheduling/SchedulingFamilies.h"
+#include "test/support/Cases.h"
 #include "test/support/SchedulingBruteForce.h"
 #include <cstdlib>
 #include <fstream>
@@ -71,7 +72,7 @@ TEST(SmtQuery, CountsInTheLargestUnitThatDividesAll) {
 }
 
 TEST(SmtQuery, RoundsOnlyDown) {
-  for (unsigned seed = 1; seed <= 20; ++seed) {
+  for (unsigned seed = 1; seed <= cases(8); ++seed) {
     SchedulingProblem p = FamilyMember(Family::Mixtures, seed).problem;
     auto best = BruteForce(p).best;
     if (!best)
@@ -89,7 +90,7 @@ TEST(SmtQuery, RoundsOnlyDown) {
 TEST(SmtQuery, WithinWindowsIsMetByEverySchedule) {
   // Steps that hold at the optimum leave it, in any unit; one below, all that is left is refuted.
   for (Family family : kFamilies)
-    for (unsigned seed = 1; seed <= 12; ++seed) {
+    for (unsigned seed = 1; seed <= cases(5); ++seed) {
       SchedulingProblem p = FamilyMember(family, seed).problem;
       auto best = BruteForce(p).best;
       if (!best)

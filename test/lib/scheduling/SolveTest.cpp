@@ -123,7 +123,7 @@ TEST(Solve, NothingIsAskedWithoutWork) {
 TEST(Solve, TheSchemaDescribesTheDocument) {
   using Status = SchedulingResult::Status;
   SchedulingProblem problem = transformer(1, 2, 1, true);
-  SchedulingResult result = schedule(problem);
+  SchedulingResult result = at(problem, 1);
   for (Status status : {Status::Feasible, Status::Unknown, Status::Infeasible}) {
     result.status = status;
     expectDescribed(projectScheduleJson(problem, result), scheduleSchema());

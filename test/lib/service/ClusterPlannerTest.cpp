@@ -1,6 +1,7 @@
 // Plans of a cluster from plain data: which jobs are planned, what stays where it is, what is limited.
 #include "lib/service/control/ClusterPlanner.h"
 #include "lib/support/SplitMix.h"
+#include "test/support/Cases.h"
 #include <cmath>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -163,7 +164,7 @@ TEST(ClusterPlanner, ExpectsTimesThatAreNoWholePeriods) {
 
 // On no server more devices are expected to be used at once than it has, and nothing is expected later than planned.
 TEST(ClusterPlanner, ExpectsNoMoreThanThereIs) {
-  for (uint64_t seed = 0; seed < 12; ++seed) {
+  for (uint64_t seed = 0; seed < static_cast<uint64_t>(cases(4)); ++seed) {
     Input input;
     SplitMix random(seed);
     for (int i = 0; i < 16; ++i)

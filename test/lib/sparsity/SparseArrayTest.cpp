@@ -3,6 +3,7 @@
 #include "lib/sparsity/cost/Format.h"
 #include "test/lib/sparsity/SparseArrayCases.h"
 #include "test/lib/sparsity/SparsePublished.h"
+#include "test/support/Cases.h"
 #include <array>
 #include <cmath>
 #include <functional>
@@ -132,32 +133,27 @@ void compare(int64_t cases, uint64_t seed, const std::function<SparseCase(Random
   }
 }
 
-/// More of them, and others, with ACCORD_ARRAY_CASES=factor.
-int64_t cases(int64_t count) {
-  const char *factor = std::getenv("ACCORD_ARRAY_CASES");
-  return factor ? count * std::max<int64_t>(1, std::atoll(factor)) : count;
-}
-
 TEST(SparseArray, DotProductsInLanes) {
-  compare(cases(350), 1, [](Random &random) { return dotProducts(random, 1); });
+  compare(cases(60), 1, [](Random &random) { return dotProducts(random, 1); });
 }
 
 TEST(SparseArray, OuterProducts) {
-  compare(cases(400), 2, [](Random &random) { return outerProducts(random, 1); });
+  compare(cases(100), 2, [](Random &random) { return outerProducts(random, 1); });
 }
 
-TEST(SparseArray, StructuredWeights) { compare(cases(250), 3, structuredProducts); }
+TEST(SparseArray, StructuredWeights) { compare(cases(70), 3, structuredProducts); }
 
 /// Engines that take the next group as soon as they are free: the mean to a group of each.
 TEST(SparseArray, SeveralEngines) {
-  compare(cases(100), 4, [](Random &random) { return dotProducts(random, 4); }, {.less = 0.05, .more = 0.05});
+  compare(cases(25), 4, [](Random &random) { return dotProducts(random, 4); }, {.less = 0.05, .more = 0.05});
 }
 
 /// As many bits as are written one by one.
 TEST(SparseArray, StoredBits) {
   Random random(7);
   int64_t held = 0;
-  for (int64_t i = 0; i < 1000; ++i) {
+  const int64_t count = cases(250);
+  for (int64_t i = 0; i < count; ++i) {
     auto [pattern, format, shape, bits] = stored(random);
     std::array<StoredBits, kConfidences.size()> said;
     bool refused = false;
@@ -201,7 +197,7 @@ TEST(SparseArray, StoredBits) {
     for (size_t k = 0; k < kConfidences.size(); ++k)
       EXPECT_GT(atLeast(ofThis[k], count, 1 - kConfidences[k]), 1e-6) << name;
   }
-  EXPECT_GT(held, 500);
+  EXPECT_GT(held, count / 2);
 }
 
 /// The published counts of one element that skips the zeros of both operands: with densities alone to three cycles of

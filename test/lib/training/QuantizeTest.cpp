@@ -202,15 +202,14 @@ TEST(Quantize, SameLossAndGradients) {
     auto fused = graphOf(eight);
     ASSERT_TRUE(fused->runOnGraph(createFuse()));
     expectSameStep(stepOf(*fused, inputs), expected, 1e-12);
-    for (bool sequence : {false, true})
-      for (const char *policy : {"none", "full"}) {
-        auto divided = graphOf(eight, recompute(policy));
-        ShardOptions options;
-        options.devices = 2;
-        options.sequence = sequence;
-        ASSERT_TRUE(divided->run(createShard(options)));
-        expectSameStep(stepOf(*divided, inputs), expected);
-      }
+    for (auto [sequence, policy] : {std::pair(false, "none"), std::pair(true, "full")}) {
+      auto divided = graphOf(eight, recompute(policy));
+      ShardOptions options;
+      options.devices = 2;
+      options.sequence = sequence;
+      ASSERT_TRUE(divided->run(createShard(options)));
+      expectSameStep(stepOf(*divided, inputs), expected);
+    }
     for (const char *experts : {"whole", "divided"}) {
       auto replicas = graphOf(eight);
       ReplicateOptions options;
