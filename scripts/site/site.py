@@ -27,7 +27,7 @@ SECTIONS = [
     ("Plan a training", ["docs/placement.md", "docs/latency-model.md", "docs/sparsity.md", "docs/ensembles.md",
                          "docs/scheduling.md", "docs/partitioning.md", "docs/comparing.md"]),
     ("Find a machine", ["docs/mining.md"]),
-    ("Share a cluster", ["docs/jobs.md", "docs/operating.md", "docs/goodput.md"]),
+    ("Share a cluster", ["docs/jobs.md", "docs/learning.md", "docs/operating.md", "docs/goodput.md"]),
     ("Costs and accuracy", ["docs/cost-models.md", "docs/operations.md", "docs/power.md", "docs/memory.md", "docs/accuracy.md",
                             "docs/published.md", "docs/steps.md", "docs/measured-steps.md", "docs/performance.md"]),
     ("Trust", ["docs/answers.md", "docs/scheduling-proofs.md"]),

@@ -1,6 +1,9 @@
-// A seeded source of choices that is the same on every machine (std:: distributions are not).
+// A seeded source of choices that is the same on every machine (std:: distributions are not), and how many cases tests
+// draw from such a source.
 #pragma once
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -26,3 +29,14 @@ private:
 };
 
 } // namespace accord::fuzz
+
+namespace accord {
+
+/// `count` cases, or as many times that as ACCORD_TEST_CASES says: CI looks at few, a person who changes what is tested
+/// looks at more and at others.
+inline int64_t cases(int64_t count) {
+  static const char *const factor = std::getenv("ACCORD_TEST_CASES"); // NOLINT(concurrency-mt-unsafe)
+  return factor ? count * std::max<int64_t>(1, std::atoll(factor)) : count;
+}
+
+} // namespace accord

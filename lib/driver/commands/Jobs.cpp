@@ -58,6 +58,15 @@ static const CommandEntry kEntry(
           .option("--seeds", options->seeds,
                   "Simulations of each policy, with other failures and noise; intervals of 90 %")
           .range(1, 1000);
+      command
+          .option("--draw", options->draw,
+                  "Jobs that each seed draws from the trace, with replacement, at random times of the same rate")
+          .range(1, 1'000'000);
+      command.option("--load", options->load, "With --draw: how many times as often jobs arrive (default: 1)");
+      command
+          .option("--reference", options->reference,
+                  "Policy with which the others are compared seed by seed: shorter, longer or nothing shown")
+          .oneOf(jobPolicies());
       command.option("--noise", options->noise,
                      "Log-normal noise of speeds, 5% for example: of each job, and of each job in each round");
       command.option("--mtbf", options->mtbf, "Mean time between failures of a server, 30d for example");

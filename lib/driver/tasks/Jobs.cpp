@@ -58,6 +58,8 @@ struct Replay {
   std::vector<std::string> applications;                ///< of each job
   std::vector<std::optional<double>> deadlineFactors;   ///< of each job: multiple of its time alone
   std::function<std::vector<SimulatedJob>()> askedJobs; ///< on the devices that they ask for
+  /// Puts jobs that a seed draws in the place of those of the trace, and says which they are.
+  std::function<std::vector<DrawnJob>(uint64_t seed)> draw;
 };
 
 constexpr const char *kKnowsNothing = "nothing", *kKnowsSpeed = "speeds", *kKnowsWork = "speeds, work",
@@ -118,11 +120,14 @@ public:
     report.hasEvents = !simulation.events.empty();
     if (!simulation.noise.empty()) // jobs may be faster than the floors say
       report.meanFloor = report.makespanFloor = 0;
-    if (!readJobs(*replay) || !select(*replay))
+    if (options.draw > 0) // floors are of the trace as it is
+      report.meanFloor = report.makespanFloor = 0;
+    if (!readJobs(*replay, {}) || !select(*replay) || !canCompare(*replay))
       return finish(diags, kWrongInput, options.json, "jobs");
     for (const ReplayPolicy &policy : replay->policies)
-      if (!simulatePolicy(policy))
+      if (!simulatePolicy(*replay, policy))
         return finish(diags, kWrongInput, options.json, "jobs");
+    report.compareWith(options.reference);
     if (!options.schedule.empty() && !writeFile(diags, options.schedule, simulationCsv(report)))
       return finish(diags, kWrongInput, options.json, "jobs");
     if (options.json)
@@ -187,9 +192,11 @@ private:
     if (!applications || !haveCurves(*workload, *applications))
       return std::nullopt;
     Replay replay;
-    auto jobs = [all = *workload, applications = *applications](std::optional<KnownSpeeds> chooses) {
+    auto drawn = std::make_shared<std::vector<PolluxJob>>(*workload);
+    replay.draw = drawing(drawn);
+    auto jobs = [drawn, applications = *applications](std::optional<KnownSpeeds> chooses) {
       std::vector<SimulatedJob> made;
-      for (const PolluxJob &job : all) {
+      for (const PolluxJob &job : *drawn) {
         const auto &[types, restart] = applications.at(job.application);
         made.push_back(chooses ? adaptiveJob(job.name, job.arrival, types, restart, *chooses)
                                : profiledJob(job.name, job.arrival, job.devices, types, job.batch, restart));
@@ -227,6 +234,8 @@ private:
         {"exact_las", areFitted ? kFitsSpeed : kKnowsSpeed, false, elastic, exact(KnownWork::Done)});
     replay.policies.push_back(
         {"exact", areFitted ? kFitsSpeedKnowsWork : kKnowsWork, false, elastic, exact(KnownWork::Left)});
+    replay.policies.push_back(
+        {"learned", areFitted ? kFitsSpeed : kKnowsSpeed, false, elastic, exact(KnownWork::Learned), false});
     addOrderedPolicies(replay, asked);
     addGoodputPolicies(replay, elastic, false);
     if (areFitted) {
@@ -427,18 +436,38 @@ private:
       report.makespanFloor = makespanFloor(report.cluster, *jobs);
     }
     addSteadyPolicies(replay, jobs);
+    replay.draw = drawing(jobs);
     replay.askedJobs = [jobs] { return simulatedJobs(*jobs, /*wholeSteps=*/true); };
     addOrderedPolicies(replay, replay.askedJobs);
     addGoodputPolicies(replay, replay.askedJobs, true);
     return replay;
   }
 
+  /// Draws from jobs as they are now.
+  template <typename Job>
+  std::function<std::vector<DrawnJob>(uint64_t)> drawing(const std::shared_ptr<std::vector<Job>> &jobs) const {
+    return [&options = options, known = *jobs, jobs](uint64_t seed) {
+      std::vector<double> arrivals;
+      for (const Job &job : known)
+        arrivals.push_back(job.arrival);
+      std::vector<DrawnJob> drawn = drawTrace(arrivals, options.draw, options.load, seed);
+      jobs->clear();
+      for (const DrawnJob &one : drawn) {
+        Job &job = jobs->emplace_back(known[one.job]);
+        job.name = fmt::format("{} {}", jobs->size(), job.name);
+        job.arrival = one.arrival;
+      }
+      return drawn;
+    };
+  }
+
   void addSteadyPolicies(Replay &replay, const std::shared_ptr<std::vector<SteadyJob>> &jobs) {
     const Cluster &cluster = report.cluster;
     auto simulated = [jobs] { return simulatedJobs(*jobs, /*wholeSteps=*/true); };
-    auto add = [&](const char *name, const char *knows, std::function<std::unique_ptr<Policy>()> make) {
-      const bool seesChanges = llvm::StringRef(name).starts_with("exact");
-      replay.policies.push_back({name, knows, true, simulated, std::move(make), true, seesChanges});
+    auto add = [&](const char *name, const char *knows, std::function<std::unique_ptr<Policy>()> make,
+                   bool isShown = true) {
+      const bool isOurs = llvm::StringRef(name).starts_with("exact") || !isShown;
+      replay.policies.push_back({name, knows, true, simulated, std::move(make), isShown, isOurs});
     };
     add("fifo", kKnowsNothing, [&cluster, jobs] { return std::make_unique<FifoPolicy>(cluster, *jobs); });
     add("max_min_fairness", kKnowsNothing,
@@ -451,6 +480,7 @@ private:
         [&cluster, jobs] { return std::make_unique<MinTotalDurationPolicy>(cluster, *jobs); });
     add("exact_las", kKnowsSpeed, exact(KnownWork::Done));
     add("exact", kKnowsWork, exact(KnownWork::Left));
+    add("learned", kKnowsSpeed, exact(KnownWork::Learned), false);
   }
 
   template <typename Made> static std::function<std::unique_ptr<Policy>()> maker() {
@@ -489,28 +519,31 @@ private:
     };
   }
 
-  /// Tenants and deadlines of all jobs.
-  bool readJobs(const Replay &replay) {
+  /// Applications, tenants and deadlines of all jobs, or of those that were drawn.
+  bool readJobs(const Replay &replay, const std::vector<DrawnJob> &drawn) {
     auto named = readTenants(options.tenants);
     if (!named) {
       add(named.error());
       return false;
     }
     tenants = *named;
+    applications.clear(), tenantOf.clear(), deadlines.clear();
     std::map<std::string, int> numbers;
     const std::vector<SimulatedJob> asked = replay.askedJobs();
     for (size_t i = 0; i < asked.size(); ++i) {
+      const size_t known = drawn.empty() ? i : drawn[i].job;
+      applications.push_back(replay.applications[known]);
       if (!named->empty()) {
         tenantOf.push_back(static_cast<int>(i % named->size()));
       } else {
-        const auto [found, isNew] = numbers.try_emplace(replay.applications[i], static_cast<int>(tenants.size()));
+        const auto [found, isNew] = numbers.try_emplace(applications[i], static_cast<int>(tenants.size()));
         if (isNew) {
-          tenants.emplace_back().name = replay.applications[i];
+          tenants.emplace_back().name = applications[i];
           tenants.back().objective = FairObjective::PowerMean;
         }
         tenantOf.push_back(found->second);
       }
-      const std::optional<double> factor = options.deadline ? options.deadline : replay.deadlineFactors[i];
+      const std::optional<double> factor = options.deadline ? options.deadline : replay.deadlineFactors[known];
       const double alone = factor ? secondsAlone(asked[i]) : 0;
       deadlines.push_back(alone > 0 ? std::optional(asked[i].arrival + *factor * alone) : std::nullopt);
     }
@@ -556,6 +589,24 @@ private:
     return true;
   }
 
+  /// Whether `--reference` and `--load` can be followed.
+  bool canCompare(const Replay &replay) {
+    auto refused = [&](const std::string &message) { return diags.error(Code::BadCommandLine, {}, message), false; };
+    if (!(options.load >= 0.01 && options.load <= 100))
+      return refused("--load: expected a number from 0.01 to 100");
+    if (options.load != 1 && options.draw == 0)
+      return refused("--load changes how often drawn jobs arrive: it needs --draw");
+    if (options.reference.empty())
+      return true;
+    if (options.seeds < 5)
+      return refused("--reference compares seed by seed: it needs --seeds 5 or more");
+    if (options.draw == 0 && options.noise.empty() && options.mtbf.empty())
+      return refused("--reference: all seeds are alike without --draw, --noise or --mtbf");
+    if (llvm::none_of(replay.policies, [&](const ReplayPolicy &one) { return one.name == options.reference; }))
+      return refused(fmt::format("--reference: '{}' is not among the policies that are simulated", options.reference));
+    return true;
+  }
+
   /// Refuses a job that asks for more devices than there are.
   bool fitsAll(const std::string &policy, const std::vector<SimulatedJob> &described) {
     const int64_t devices = report.cluster.devices();
@@ -570,18 +621,29 @@ private:
     return true;
   }
 
-  bool simulatePolicy(const ReplayPolicy &replayed) {
+  std::vector<SimulatedJob> describedJobs(const ReplayPolicy &replayed) const {
     std::vector<SimulatedJob> described = replayed.jobs();
     for (size_t i = 0; i < described.size(); ++i) {
+      described[i].application = applications[i];
       described[i].tenant = tenantOf[i];
       described[i].deadline = deadlines[i];
     }
+    return described;
+  }
+
+  bool simulatePolicy(const Replay &replay, const ReplayPolicy &replayed) {
+    std::vector<SimulatedJob> described = describedJobs(replayed);
     if (replayed.isRigid && !fitsAll(replayed.name, described))
       return false;
     PolicyReport made;
     made.policy = replayed.name;
     made.knows = replayed.knows;
     for (unsigned seed = 0; seed < std::max(options.seeds, 1u); ++seed) {
+      if (options.draw > 0) {
+        if (!readJobs(replay, replay.draw(seed)))
+          return false;
+        described = describedJobs(replayed);
+      }
       std::unique_ptr<Policy> policy = replayed.make();
       SimulationOptions seeded = simulation;
       seeded.seed = seed;
@@ -621,6 +683,7 @@ private:
   SimulationReport report;
   SimulationOptions simulation;
   std::vector<FairTenant> tenants;
+  std::vector<std::string> applications;        ///< of each job
   std::vector<int> tenantOf;                    ///< of each job
   std::vector<std::optional<double>> deadlines; ///< of each job
 };
@@ -643,6 +706,7 @@ std::vector<std::string> jobPolicies() {
           "min_total_duration_perf",
           "exact_las",
           "exact",
+          "learned",
           "srpt",
           "srsf",
           "las",

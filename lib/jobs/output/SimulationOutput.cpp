@@ -71,6 +71,19 @@ void describeInterval(JsonFields &f, MeanInterval &interval) {
   f.field("mean", interval.mean).field("low", interval.low).field("high", interval.high);
 }
 
+constexpr double kPaired = 0.95; ///< confidence of comparisons
+
+/// What the seeds show of a change of the mean completion.
+std::string shown(const MeanInterval &change) {
+  return change.high < 0 ? "shorter" : change.low > 0 ? "longer" : "no gain";
+}
+
+void describeChange(JsonFields &f, MeanInterval &change) {
+  std::string what = shown(change);
+  f.field("mean", change.mean, kAnyNumber).field("low", change.low, kAnyNumber).field("high", change.high, kAnyNumber);
+  f.about("shorter, longer, or no gain: the interval holds 0").field("shown", what);
+}
+
 void describePolicy(JsonFields &f, PolicyReport &policy, const SimulationReport &report) {
   double mean = policy.meanCompletion(), median = policy.completionQuantile(0.5),
          tail = policy.completionQuantile(0.99), makespan = policy.makespan(), used = report.utilization(policy),
@@ -96,6 +109,9 @@ void describePolicy(JsonFields &f, PolicyReport &policy, const SimulationReport 
       .maybeIf(policy.deadlinesMet().has_value(), "deadlines_met", inTime, kShare)
       .about("of the means of all seeds: their mean, and Student's interval of 90 %")
       .maybeIf(hasSeeds, "mean_completion_over_seeds_s", interval, describeInterval)
+      .about(
+          "mean completion over that of `reference`, less 1: the mean over seeds, and the percentile bootstrap of 95 %")
+      .maybe("change", policy.change, describeChange)
       .about("each seed; everything else is of the first")
       .maybeIf(hasSeeds, "seeds", policy.seeds, describeSeed)
       .field("jobs", policy.jobs, describeJob);
@@ -114,6 +130,8 @@ void describeReport(JsonFields &f, SimulationReport &report) {
       .maybe("mean_completion_floor_s", report.meanFloor)
       .about("the same of the makespan")
       .maybe("makespan_floor_s", report.makespanFloor)
+      .about("the policy that the others are compared with")
+      .maybe("reference", report.reference)
       .field("policies", report.policies,
              [&](JsonFields &g, PolicyReport &policy) { describePolicy(g, policy, report); });
 }
@@ -167,6 +185,22 @@ std::optional<double> PolicyReport::deadlinesMet() const {
   return all > 0 ? std::optional(inTime / all) : std::nullopt;
 }
 
+void SimulationReport::compareWith(const std::string &policy) {
+  const auto found = std::ranges::find(policies, policy, &PolicyReport::policy);
+  if (found == policies.end())
+    return;
+  reference = policy;
+  for (PolicyReport &one : policies) {
+    if (&one == &*found)
+      continue;
+    std::vector<double> changes;
+    for (size_t i = 0; i < std::min(one.seeds.size(), found->seeds.size()); ++i)
+      if (found->seeds[i].meanCompletion > 0)
+        changes.push_back(one.seeds[i].meanCompletion / found->seeds[i].meanCompletion - 1);
+    one.change = bootstrapInterval(changes, kPaired);
+  }
+}
+
 double SimulationReport::utilization(const PolicyReport &policy) const {
   const double there = static_cast<double>(cluster.devices()) * policy.makespan();
   return there > 0 ? std::min(policy.busy / there, 1.0) : 0;
@@ -190,6 +224,8 @@ std::string simulationText(const SimulationReport &report, const TextStyle &styl
   std::vector<std::string> heading{"policy", "knows", "mean", "median", "p99", "makespan", "use", "restarts/job"};
   if (hasSeeds)
     heading.insert(heading.end(), {"mean of seeds", "p99 of seeds"});
+  if (!report.reference.empty())
+    heading.insert(heading.end(), {"mean against " + report.reference, "shown"});
   if (report.hasEvents)
     heading.insert(heading.end(), {"failures", "undone"});
   if (hasDeadlines)
@@ -211,6 +247,14 @@ std::string simulationText(const SimulationReport &report, const TextStyle &styl
     if (hasSeeds)
       for (auto number : {&SeedOutcome::meanCompletion, &SeedOutcome::tailCompletion})
         cells.push_back(durationWithin(policy.overSeeds(number)));
+    if (policy.change) {
+      const MeanInterval &change = *policy.change;
+      cells.push_back(
+          fmt::format("{:+.1f} % ({:+.1f} .. {:+.1f})", 100 * change.mean, 100 * change.low, 100 * change.high));
+      cells.push_back(shown(change));
+    } else if (!report.reference.empty()) {
+      cells.insert(cells.end(), 2, "");
+    }
     if (report.hasEvents) {
       cells.push_back(fmt::format("{:.1f}", policy.overSeeds(&SeedOutcome::failures).mean));
       cells.push_back(duration(policy.overSeeds(&SeedOutcome::lostSeconds).mean));
@@ -225,6 +269,9 @@ std::string simulationText(const SimulationReport &report, const TextStyle &styl
   if (hasSeeds)
     text += fmt::format("of seeds: mean and half of Student's 90 % interval over {} seeds; all else is of the first\n",
                         report.policies.front().seeds.size());
+  if (!report.reference.empty())
+    text += fmt::format("against {}: mean over seeds of each seed's change, and its bootstrap interval of {:.0f} %\n",
+                        report.reference, 100 * kPaired);
   if (report.hasEvents)
     text += "failures: of servers under jobs; undone: time that jobs ran and failures undid, of all jobs\n";
   return text;

@@ -37,6 +37,9 @@ struct PolicyReport {
   double busy = 0; ///< device-seconds held
   int64_t rounds = 0;
   std::optional<double> maxGap; ///< of its allocations: (bound - value) / bound; nothing where it proves no bound
+  /// Mean completion over that of the policy that it is compared with, less 1: the mean over seeds, each with its own
+  /// ratio, and the percentile bootstrap of 95 %.
+  std::optional<MeanInterval> change = {};
 
   /// Completion minus arrival: the mean, and the `share` quantile (the smallest value that so many jobs do not exceed);
   /// 0 without jobs.
@@ -58,7 +61,10 @@ struct SimulationReport {
   bool hasEvents = false; ///< servers failed, or came and went
   /// No schedule has a mean completion or a makespan below these, whatever its policy; 0: none was proved.
   double meanFloor = 0, makespanFloor = 0;
+  std::string reference = {}; ///< the policy that the others are compared with, or ""
 
+  /// Compares the policies with that of this name; of "", and of a name that is not there, none.
+  void compareWith(const std::string &policy);
   /// Device-seconds held / device-seconds there until the makespan.
   double utilization(const PolicyReport &policy) const;
 };

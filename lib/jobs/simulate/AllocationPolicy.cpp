@@ -12,37 +12,48 @@ constexpr double kValueScale = 1e9;
 
 struct Option {
   unsigned type = 0, devices = 0;
+  double rate = 0;  ///< work in a second, more than 0
   double value = 0; ///< completions in a second
 };
 
-/// Seconds until the job is complete on these devices, if it runs there from now on.
-double secondsLeft(const JobView &job, const Cluster &cluster, const Option &option, const AllocationOptions &options,
-                   double bestRate) {
-  const double rate = job.progress->rate(cluster, option.type, option.devices);
-  if (rate <= 0)
-    return std::numeric_limits<double>::infinity();
-  const double work = options.knows == KnownWork::Left && job.progress->knowsSpeed()
-                          ? job.progress->workLeft()
-                          : std::max(job.progress->workDone(), options.minExpected * bestRate);
-  const bool stays = !job.placement.empty() && devicesOf(job.placement) == option.devices &&
-                     cluster.servers[job.placement.front().server].type == option.type;
-  return work / rate + (stays ? job.restartLeft : job.description->restartSeconds * options.moveCharge);
-}
-
-std::vector<Option> optionsOf(const JobView &job, const Cluster &cluster, const std::vector<int64_t> &capacity,
-                              const AllocationOptions &allocation) {
+std::vector<Option> optionsOf(const JobView &job, const Cluster &cluster, const std::vector<int64_t> &capacity) {
   std::vector<Option> options;
-  double bestRate = 0;
   for (unsigned type = 0; type < cluster.types.size(); ++type)
     for (unsigned devices :
          deviceCounts(*job.description, cluster.largestServer(type), static_cast<unsigned>(capacity[type])))
-      if (double rate = job.progress->rate(cluster, type, devices); rate > 0) {
-        options.push_back({type, devices, 0});
-        bestRate = std::max(bestRate, rate);
-      }
-  for (Option &option : options)
-    option.value = 1 / std::max(secondsLeft(job, cluster, option, allocation, bestRate), 1.0);
+      if (double rate = job.progress->rate(cluster, type, devices); rate > 0)
+        options.push_back({type, devices, rate, 0});
   return options;
+}
+
+/// The most that a job of each application has done.
+std::map<std::string, double> frontiers(const std::vector<JobView> &jobs) {
+  std::map<std::string, double> maxDone;
+  for (const JobView &job : jobs)
+    if (double &done = maxDone[job.description->application]; job.progress->knowsSpeed())
+      done = std::max(done, job.progress->workDone());
+  return maxDone;
+}
+
+/// The work that a job is expected to have left.
+double expectedWork(const JobView &job, double bestRate, const AllocationOptions &options, const WorkHistory &history,
+                    const std::map<std::string, double> &frontiers) {
+  const bool knowsSpeed = job.progress->knowsSpeed();
+  if (options.knows == KnownWork::Left && knowsSpeed)
+    return job.progress->workLeft();
+  const double done = job.progress->workDone(), minWork = options.minExpected * bestRate;
+  if (options.knows != KnownWork::Learned || !knowsSpeed)
+    return std::max(done, minWork);
+  const std::string &application = job.description->application;
+  const double frontier = application.empty() ? done : frontiers.at(application);
+  return history.left({application, done, frontier, bestRate, std::max(frontier, minWork)});
+}
+
+/// Seconds until the job is complete on these devices, if it runs there from now on.
+double secondsLeft(const JobView &job, const Cluster &cluster, const Option &option, double work, double moveCharge) {
+  const bool stays = !job.placement.empty() && devicesOf(job.placement) == option.devices &&
+                     cluster.servers[job.placement.front().server].type == option.type;
+  return work / option.rate + (stays ? job.restartLeft : job.description->restartSeconds * moveCharge);
 }
 
 } // namespace
@@ -64,10 +75,20 @@ std::vector<JobPlacement> AllocationPolicy::decide(double, const Cluster &cluste
   problem.capacity = cluster.capacity();
   std::vector<std::vector<Option>> choices;
   double best = 0;
+  const std::map<std::string, double> maxDone = frontiers(jobs);
   for (const JobView &job : jobs) {
-    choices.push_back(optionsOf(job, cluster, problem.capacity, options));
+    choices.push_back(optionsOf(job, cluster, problem.capacity));
+    double bestRate = 0;
     for (const Option &option : choices.back())
+      bestRate = std::max(bestRate, option.rate);
+    if (bestRate <= 0)
+      continue;
+    bestRates[job.job] = bestRate;
+    const double work = expectedWork(job, bestRate, options, history, maxDone);
+    for (Option &option : choices.back()) {
+      option.value = 1 / std::max(secondsLeft(job, cluster, option, work, options.moveCharge), 1.0);
       best = std::max(best, option.value);
+    }
   }
   for (const std::vector<Option> &ofJob : choices) {
     AllocationJob &job = problem.jobs.emplace_back();
@@ -93,6 +114,12 @@ std::vector<JobPlacement> AllocationPolicy::decide(double, const Cluster &cluste
     requests.push_back(std::move(request));
   }
   return packServers(cluster, requests);
+}
+
+void AllocationPolicy::completed(const JobView &job, double work) {
+  if (job.progress->knowsSpeed())
+    history.add(job.description->application, work, bestRates[job.job]);
+  bestRates.erase(job.job);
 }
 
 } // namespace accord::jobs

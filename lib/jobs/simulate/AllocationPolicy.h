@@ -2,13 +2,15 @@
 #pragma once
 #include "lib/jobs/problem/Allocation.h"
 #include "lib/jobs/simulate/Simulator.h"
+#include "lib/jobs/simulate/WorkHistory.h"
 
 namespace accord::jobs {
 
 /// What the policy knows of the work that a job still has.
 enum class KnownWork {
-  Left, ///< all of it
-  Done  ///< what is done alone: as much again is expected, at least `AllocationOptions::minExpected`
+  Left,   ///< all of it
+  Done,   ///< what is done alone: as much again is expected, at least `AllocationOptions::minExpected`
+  Learned ///< the same, and all of it of jobs that are complete (lib/jobs/simulate/WorkHistory.h)
 };
 
 struct AllocationOptions {
@@ -35,10 +37,14 @@ public:
   explicit AllocationPolicy(const AllocationOptions &options) : options(options) {}
   std::vector<JobPlacement> decide(double now, const Cluster &cluster, const std::vector<JobView> &jobs) override;
 
+  void completed(const JobView &job, double work) override;
+
   std::optional<double> maxGap() const override { return worstGap; }
 
 private:
   AllocationOptions options;
+  WorkHistory history;
+  std::map<size_t, double> bestRates; ///< of each job that was placed, in the last round
   double worstGap = 0;
 };
 

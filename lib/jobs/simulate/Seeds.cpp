@@ -98,6 +98,22 @@ MeanInterval bootstrapInterval(const std::vector<double> &values, double confide
   return {mean, at((1 - confidence) / 2), at((1 + confidence) / 2)};
 }
 
+std::vector<DrawnJob> drawTrace(const std::vector<double> &arrivals, size_t count, double load, uint64_t seed) {
+  std::vector<DrawnJob> drawn;
+  if (arrivals.empty())
+    return drawn;
+  const auto [first, last] = std::ranges::minmax(arrivals);
+  const double gap =
+      arrivals.size() > 1 ? (last - first) / static_cast<double>(arrivals.size() - 1) / load : 0; // in the mean
+  SplitMix random(seed);
+  double now = 0;
+  for (size_t i = 0; i < count; ++i) {
+    drawn.push_back({static_cast<size_t>(random.below(arrivals.size())), now});
+    now -= gap * std::log1p(-random.unit());
+  }
+  return drawn;
+}
+
 SeedOutcome outcomeOf(uint64_t seed, const std::vector<SimulatedJob> &jobs, const SimulationResult &result) {
   SeedOutcome outcome;
   outcome.seed = seed;

@@ -1,4 +1,4 @@
-// Results over several seeds: means with intervals of confidence.
+// Several seeds: other traces of the same kind, and results with intervals of confidence.
 #pragma once
 #include "lib/jobs/simulate/Simulator.h"
 
@@ -22,6 +22,16 @@ MeanInterval studentInterval(const std::vector<double> &values, double confidenc
 /// interval holds 0, nothing is shown.
 MeanInterval bootstrapInterval(const std::vector<double> &values, double confidence = 0.9, unsigned resamples = 10'000,
                                uint64_t seed = 0);
+
+struct DrawnJob {
+  size_t job = 0;     ///< of the trace that is known
+  double arrival = 0; ///< seconds
+};
+
+/// `count` jobs of the trace, each drawn anew from all of them, in the order of their arrival: a Poisson process with
+/// `load` times the rate at which the jobs of the trace arrive, the first at 0. All arrive at 0 where those of the
+/// trace arrive at once. None of a trace without jobs. The same seed draws the same.
+std::vector<DrawnJob> drawTrace(const std::vector<double> &arrivals, size_t count, double load, uint64_t seed);
 
 /// A policy under one seed.
 struct SeedOutcome {

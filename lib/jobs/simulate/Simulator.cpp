@@ -112,14 +112,22 @@ private:
     running[job].sinceSaved = 0;
   }
 
+  JobView viewOf(size_t job) const {
+    const RunningJob &one = running[job];
+    return {job,
+            &jobs[job],
+            one.progress.get(),
+            one.placement,
+            one.attainedService,
+            one.restartLeft,
+            result.jobs[job].restarts};
+  }
+
   Result<void> placeJobs(double now) {
     std::vector<JobView> views;
     views.reserve(active.size());
-    for (size_t job : active) {
-      const RunningJob &one = running[job];
-      views.push_back({job, &jobs[job], one.progress.get(), one.placement, one.attainedService, one.restartLeft,
-                       result.jobs[job].restarts});
-    }
+    for (size_t job : active)
+      views.push_back(viewOf(job));
     std::vector<JobPlacement> placements = policy.decide(now, *present, views);
     if (auto checked = check(placements); !checked)
       return checked;
@@ -263,9 +271,10 @@ private:
       span(job, now, now + held);
       last = std::max(last, now + held);
       lastUse = now + held;
-      if (complete)
+      if (complete) {
         result.jobs[job].completion = now + held;
-      else if (failure <= options.round)
+        policy.completed(viewOf(job), one.progress->workDone());
+      } else if (failure <= options.round)
         fail(job);
       return complete.has_value();
     };

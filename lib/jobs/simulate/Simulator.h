@@ -45,6 +45,7 @@ struct SimulatedJob {
   int tenant = -1;                     ///< a number of the policy's tenants; -1: none
   double weight = 1;                   ///< more than 0: what it counts for policies that weigh jobs
   std::optional<double> deadline = {}; ///< seconds from the start, at which it is to be complete
+  std::string application = {};        ///< whose work is in one unit, and alike; "": it is not known
 };
 
 /// What policies see of a job that has arrived and is not complete.
@@ -65,6 +66,8 @@ public:
   /// The placement of each job of `jobs`, in their order (by arrival; ties in the order of the simulated jobs). Servers
   /// may not hold more than they have; one that is not there now has 0 devices. `now` is the start of the round.
   virtual std::vector<JobPlacement> decide(double now, const Cluster &cluster, const std::vector<JobView> &jobs) = 0;
+  /// A job that it placed is complete, and had this work.
+  virtual void completed(const JobView & /*job*/, double /*work*/) {}
   /// Of a policy that maximizes with a proved bound: the largest (bound - value) / bound of its rounds.
   virtual std::optional<double> maxGap() const { return std::nullopt; }
 };

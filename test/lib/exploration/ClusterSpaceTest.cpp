@@ -4,7 +4,7 @@
 #include "PlacedCase.h"
 #include "lib/exploration/solve/MiningRun.h"
 #include "lib/machine/translate/FromCluster.h"
-#include "test/support/Cases.h"
+#include "test/support/Random.h"
 #include "llvm/ADT/StringRef.h"
 #include <fmt/ranges.h>
 #include <sstream>

@@ -1,7 +1,7 @@
 // Strategies of hardware mining: what holds of all of them, and how near they come.
 #include "lib/exploration/solve/MiningRandom.h"
 #include "test/lib/exploration/MineProblems.h"
-#include "test/support/Cases.h"
+#include "test/support/Random.h"
 #include <gtest/gtest.h>
 #include <map>
 #include <set>

@@ -1,7 +1,7 @@
 // What the host and the start of operations add: to the step as declared, in the plan and its
 // proof.
 #include "lib/planning/verify/Verify.h"
-#include "test/support/Cases.h"
+#include "test/support/Random.h"
 #include "test/support/RandomPlan.h"
 #include <gtest/gtest.h>
 

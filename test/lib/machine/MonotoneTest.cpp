@@ -1,7 +1,7 @@
 // More of anything never makes an operation slower: random machines and operations, every
 // number of the machine doubled in turn. And no traffic is below the compulsory bytes.
 #include "lib/machine/cost/Estimate.h"
-#include "test/support/Cases.h"
+#include "test/support/Random.h"
 #include "test/support/RandomMachine.h"
 #include <cstdio>
 #include <functional>

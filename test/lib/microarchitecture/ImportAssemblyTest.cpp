@@ -2,7 +2,7 @@
 #include "lib/microarchitecture/text/ImportAssembly.h"
 #include "lib/microarchitecture/text/PrintProgram.h"
 #include "test/lib/microarchitecture/OmaMachine.h"
-#include "test/support/Cases.h"
+#include "test/support/Random.h"
 #include "gtest/gtest.h"
 #include <cstring>
 #include <fmt/format.h>

@@ -4,9 +4,9 @@
 #include "lib/placement/verify/BalancedStepBound.h"
 #include "lib/placement/verify/PlacementBoundProof.h"
 #include "lib/placement/verify/PlanReevaluation.h"
-#include "test/support/Cases.h"
 #include "test/support/PlacementEnumerator.h"
 #include "test/support/PlacementProblems.h"
+#include "test/support/Random.h"
 #include <cmath>
 #include <functional>
 #include <gtest/gtest.h>

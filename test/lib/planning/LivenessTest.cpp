@@ -1,6 +1,6 @@
 #include "lib/planning/analysis/Liveness.h"
 #include "lib/machine/model/Check.h"
-#include "test/support/Cases.h"
+#include "test/support/Random.h"
 #include "test/support/RandomGraph.h"
 #include <gtest/gtest.h>
 #include <numeric>

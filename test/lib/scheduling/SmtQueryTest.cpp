@@ -4,7 +4,7 @@
 #include "lib/scheduling/solve/Propagator.h"
 #include "lib/scheduling/solve/Solve.h"
 #include "test/lib/scheduling/SchedulingFamilies.h"
-#include "test/support/Cases.h"
+#include "test/support/Random.h"
 #include "test/support/SchedulingBruteForce.h"
 #include <cstdlib>
 #include <fstream>

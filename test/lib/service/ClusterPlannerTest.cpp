@@ -1,7 +1,7 @@
 // Plans of a cluster from plain data: which jobs are planned, what stays where it is, what is limited.
 #include "lib/service/control/ClusterPlanner.h"
 #include "lib/support/SplitMix.h"
-#include "test/support/Cases.h"
+#include "test/support/Random.h"
 #include <cmath>
 #include <fmt/format.h>
 #include <gtest/gtest.h>

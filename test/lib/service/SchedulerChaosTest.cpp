@@ -2,7 +2,7 @@
 // that fall below what runs, files that are no files, clocks that jump.
 #include "lib/support/SplitMix.h"
 #include "test/lib/service/SchedulerLife.h"
-#include "test/support/Cases.h"
+#include "test/support/Random.h"
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 

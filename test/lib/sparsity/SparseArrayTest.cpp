@@ -3,7 +3,7 @@
 #include "lib/sparsity/cost/Format.h"
 #include "test/lib/sparsity/SparseArrayCases.h"
 #include "test/lib/sparsity/SparsePublished.h"
-#include "test/support/Cases.h"
+#include "test/support/Random.h"
 #include <array>
 #include <cmath>
 #include <functional>

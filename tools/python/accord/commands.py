@@ -557,12 +557,15 @@ def jobs(
     simulate: Optional[Value] = None,
     profiles: Optional[Value] = None,
     servers: Optional[Value] = None,
-    policy: Optional[Union[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective", "all"], Sequence[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective", "all"]]]] = None,
+    policy: Optional[Union[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "learned", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective", "all"], Sequence[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "learned", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective", "all"]]]] = None,
     speeds: Optional[Literal["measured", "fitted"]] = None,
     round: Optional[float] = None,
     restart: Optional[float] = None,
     schedule: Optional[Value] = None,
     seeds: Optional[int] = None,
+    draw: Optional[int] = None,
+    load: Optional[float] = None,
+    reference: Optional[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "learned", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective"]] = None,
     noise: Optional[Value] = None,
     mtbf: Optional[Value] = None,
     repair: Optional[Value] = None,
@@ -599,6 +602,9 @@ def jobs(
     restart: Seconds without progress each time that a job starts or its devices change (default: 30, of Gavel 0)
     schedule: A .csv file to write: which job is on which servers when
     seeds: Simulations of each policy, with other failures and noise; intervals of 90 %
+    draw: Jobs that each seed draws from the trace, with replacement, at random times of the same rate
+    load: With --draw: how many times as often jobs arrive (default: 1)
+    reference: Policy with which the others are compared seed by seed: shorter, longer or nothing shown
     noise: Log-normal noise of speeds, 5% for example: of each job, and of each job in each round
     mtbf: Mean time between failures of a server, 30d for example
     repair: Time until a server that failed is back (default: 1 h)
@@ -633,6 +639,9 @@ def jobs(
         "--restart": restart,
         "--schedule": schedule,
         "--seeds": seeds,
+        "--draw": draw,
+        "--load": load,
+        "--reference": reference,
         "--noise": noise,
         "--mtbf": mtbf,
         "--repair": repair,

@@ -5,7 +5,7 @@ from typing import List, Literal, Optional
 from ..answer import Answer
 from ..record import Record, key
 
-__all__ = ["Cluster", "Job", "Jobs", "MeanCompletionOverSeedsS", "Policy", "Seed", "Type"]
+__all__ = ["Change", "Cluster", "Job", "Jobs", "MeanCompletionOverSeedsS", "Policy", "Seed", "Type"]
 
 
 class Type(Record):
@@ -20,6 +20,15 @@ class Cluster(Record):
     """An object of the document."""
 
     types: List[Type] = key("device types of the cluster")
+
+
+class Change(Record):
+    """Mean completion over that of `reference`, less 1: the mean over seeds, and the percentile bootstrap of 95 %."""
+
+    high: float = key()
+    low: float = key()
+    mean: float = key()
+    shown: str = key("shorter, longer, or no gain: the interval holds 0")
 
 
 class Job(Record):
@@ -59,6 +68,7 @@ class Seed(Record):
 class Policy(Record):
     """An object of the document."""
 
+    change: Optional[Change] = key("mean completion over that of `reference`, less 1: the mean over seeds, and the percentile bootstrap of 95 %")
     deadlines_met: Optional[float] = key("share of the jobs with a deadline that are complete then")
     jobs: List[Job] = key()
     knows: str = key("what it knows of the jobs")
@@ -85,6 +95,7 @@ class Jobs(Answer):
     makespan_floor_s: Optional[float] = key("the same of the makespan", "s")
     mean_completion_floor_s: Optional[float] = key("no schedule of these jobs has less, whatever its policy: proved by prices of devices", "s")
     policies: List[Policy] = key()
+    reference: Optional[str] = key("the policy that the others are compared with")
     restart_s: float = key("seconds without progress each time that a job starts or its devices change", "s")
     round_s: float = key("seconds between two decisions of a policy", "s")
     trace: str = key()

@@ -1,0 +1,59 @@
+// What jobs that are complete say of the work that others still have.
+#pragma once
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace accord::jobs {
+
+/// A job of which only the application, the work that is done and its best rate are known.
+struct UnknownWork {
+  std::string application;
+  double done = 0;     ///< in the unit of its application
+  double frontier = 0; ///< the most that a job of the application has done and is not complete; at least `done`
+  double rate = 0;     ///< work a second where it is fastest, more than 0
+  double expected = 0; ///< work that a job at the frontier is expected to have left without any history, more than 0
+};
+
+/// The total work of complete jobs by application, and what it says of the work that another job has left: the mean of
+/// what those have left that had more work than it has done, and of one more job that stands for what they do not say.
+/// As jobs of an application are alike, this one ends behind the frontier, by the mean of what the jobs of all
+/// applications have left that came so far, in seconds at the best rate; among these, one more has left what is
+/// expected without any history. So of jobs of an application of which none is complete, the one that has done most
+/// comes first, and is the first to say how much they have.
+class WorkHistory {
+public:
+  /// A job with `work` of `application` is complete; it was as fast as `rate` somewhere.
+  void add(const std::string &application, double work, double rate) {
+    if (!(work > 0) || !(rate > 0))
+      return; // it had nothing to do
+    works[application].push_back(work);
+    seconds.push_back(work / rate);
+  }
+
+  /// The work that the job is expected to have left; more than 0.
+  double left(const UnknownWork &job) const {
+    const double beyond = job.rate * meanLeft(seconds, job.frontier / job.rate, job.expected / job.rate);
+    const double more = job.frontier - job.done + beyond;
+    const auto known = works.find(job.application);
+    return known == works.end() ? more : meanLeft(known->second, job.done, more);
+  }
+
+  size_t size() const { return seconds.size(); } ///< complete jobs
+
+private:
+  /// Of what is left of totals that are more than `done`, and of `more`.
+  static double meanLeft(const std::vector<double> &totals, double done, double more) {
+    double sum = more, count = 1;
+    for (double total : totals)
+      if (total > done)
+        sum += total - done, ++count;
+    return sum / count;
+  }
+
+  std::map<std::string, std::vector<double>> works; ///< of each application
+  std::vector<double> seconds;                      ///< of all: work / rate
+};
+
+} // namespace accord::jobs
