@@ -63,6 +63,10 @@ static const CommandEntry kEntry(
                   "Jobs that each seed draws from the trace, with replacement, at random times of the same rate")
           .range(1, 1'000'000);
       command.option("--load", options->load, "With --draw: how many times as often jobs arrive (default: 1)");
+      command.option("--history", options->history,
+                     "A .csv file of jobs that were complete before, from which 'learned' begins");
+      command.option("--write-history", options->writeHistory,
+                     "A .csv file to write: the work of the jobs of the trace, for --history");
       command
           .option("--reference", options->reference,
                   "Policy with which the others are compared seed by seed: shorter, longer or nothing shown")

@@ -122,7 +122,8 @@ public:
       report.meanFloor = report.makespanFloor = 0;
     if (options.draw > 0) // floors are of the trace as it is
       report.meanFloor = report.makespanFloor = 0;
-    if (!readJobs(*replay, {}) || !select(*replay) || !canCompare(*replay))
+    if (!readJobs(*replay, {}) || !writeHistory(*replay) || !select(*replay) || !canCompare(*replay) ||
+        !readHistory(*replay))
       return finish(diags, kWrongInput, options.json, "jobs");
     for (const ReplayPolicy &policy : replay->policies)
       if (!simulatePolicy(*replay, policy))
@@ -511,10 +512,11 @@ private:
     });
   }
 
-  static std::function<std::unique_ptr<Policy>()> exact(KnownWork knows) {
-    return [knows] {
+  std::function<std::unique_ptr<Policy>()> exact(KnownWork knows) {
+    return [this, knows] {
       AllocationOptions allocation;
       allocation.knows = knows;
+      allocation.history = history;
       return std::make_unique<AllocationPolicy>(allocation);
     };
   }
@@ -587,6 +589,36 @@ private:
     }
     replay.policies = std::move(chosen);
     return true;
+  }
+
+  /// What `learned` begins with.
+  bool readHistory(const Replay &replay) {
+    if (options.history.empty())
+      return true;
+    if (llvm::none_of(replay.policies, [](const ReplayPolicy &one) { return one.name == "learned"; }))
+      return diags.error(Code::BadCommandLine, {}, "--history is what 'learned' begins with: --policy names no such"),
+             false;
+    auto file = readFile(diags, options.history);
+    auto complete = file ? taken(readWorkHistory(sources.text(*file), options.history)) : std::nullopt;
+    if (!complete)
+      return false;
+    for (const CompleteJob &job : *complete)
+      history.add(job);
+    return true;
+  }
+
+  /// The work of the jobs of the trace, with their rates where they are fastest.
+  bool writeHistory(const Replay &replay) {
+    if (options.writeHistory.empty())
+      return true;
+    if (options.speeds == "fitted")
+      return diags.error(Code::BadCommandLine, {}, "--write-history has speeds that are measured, not fitted ones"),
+             false;
+    auto learned = llvm::find_if(replay.policies, [](const ReplayPolicy &one) { return one.name == "learned"; });
+    std::vector<CompleteJob> complete;
+    for (const SimulatedJob &job : describedJobs(*learned))
+      complete.push_back({job.application, job.progress()->workLeft(), fastestRate(report.cluster, job)});
+    return writeFile(diags, options.writeHistory, printWorkHistory(complete));
   }
 
   /// Whether `--reference` and `--load` can be followed.
@@ -683,6 +715,7 @@ private:
   SimulationReport report;
   SimulationOptions simulation;
   std::vector<FairTenant> tenants;
+  WorkHistory history;                          ///< that `learned` begins with
   std::vector<std::string> applications;        ///< of each job
   std::vector<int> tenantOf;                    ///< of each job
   std::vector<std::optional<double>> deadlines; ///< of each job

@@ -16,7 +16,8 @@ struct JobsOptions {
   unsigned seeds = 1;                   ///< simulations of each policy, with seeds from 0
   unsigned draw = 0;                    ///< jobs that each seed draws from the trace; 0: the trace as it is
   double load = 1;                      ///< with `draw`: how many times as often they arrive
-  std::string reference;                ///< the policy that the others are compared with, or ""
+  std::string history, writeHistory; ///< .csv files of complete jobs: to learn from, and of those of the trace; or ""
+  std::string reference;             ///< the policy that the others are compared with, or ""
   /// Times and powers with their units, "" where there are none: `mtbf` is the mean time between failures of a server.
   std::string noise, mtbf, repair, checkpoint, power, devicePower;
   std::vector<std::string> outages, drains; ///< "3@1h..2h"

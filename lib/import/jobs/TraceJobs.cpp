@@ -1,4 +1,5 @@
 #include "lib/import/jobs/TraceJobs.h"
+#include "lib/import/jobs/PolluxTable.h"
 #include "lib/jobs/problem/Cluster.h"
 #include "llvm/ADT/StringRef.h"
 #include <algorithm>
@@ -87,6 +88,35 @@ Result<TraceReplay> replayOf(const Trace &trace, const Cluster &cluster, double 
                                                  replay.tooLarge)};
   return Error{Code::WrongJobsFile,
                fmt::format("none of {} jobs has a known duration, so there is nothing to replay", trace.jobs.size())};
+}
+
+Result<std::vector<CompleteJob>> readWorkHistory(std::string_view text, const std::string &path) {
+  enum Column : size_t { Application, Work, Rate };
+  constexpr std::string_view kColumns[] = {"application", "work", "rate"};
+  ACCORD_TRY(table, PolluxTable::read(text, path, kColumns));
+  std::vector<CompleteJob> jobs;
+  for (size_t row = 0; row < table.rows(); ++row) {
+    CompleteJob &job = jobs.emplace_back();
+    job.application = table.cell(row, Application).text;
+    for (auto [column, number] : {std::pair(Work, &job.work), {Rate, &job.rate}}) {
+      ACCORD_TRY(value, table.real(row, column, 0));
+      if (value <= 0)
+        return table.wrong(row, column, fmt::format("'{}' is 0, but a complete job has more", kColumns[column]));
+      *number = value;
+    }
+  }
+  return jobs;
+}
+
+std::string printWorkHistory(const std::vector<CompleteJob> &jobs) {
+  std::string text = "application,work,rate\n";
+  for (const CompleteJob &job : jobs) {
+    std::string name = job.application;
+    for (size_t quote = name.find('"'); quote != std::string::npos; quote = name.find('"', quote + 2))
+      name.insert(quote, 1, '"');
+    text += fmt::format("\"{}\",{},{}\n", name, job.work, job.rate);
+  }
+  return text;
 }
 
 } // namespace accord::jobs

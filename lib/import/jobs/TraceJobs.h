@@ -1,8 +1,11 @@
-// Recorded jobs as steady ones, for the simulator: what an operator's own history would have been under another policy.
+// Recorded jobs as steady ones, for the simulator: what an operator's own history would have been under another policy;
+// and complete jobs, from which the work of others is learned.
 #pragma once
 #include "lib/jobs/problem/SteadyJob.h"
 #include "lib/jobs/problem/TraceJob.h"
+#include "lib/jobs/problem/WorkHistory.h"
 #include "lib/support/Result.h"
+#include <string_view>
 
 namespace accord::jobs {
 
@@ -21,5 +24,12 @@ struct TraceReplay {
 /// lost each time a job's devices change. Error A1102 if all jobs are too large, A1101 if none can be replayed for
 /// another reason, or if the restart is no number of seconds from 0 on.
 Result<TraceReplay> replayOf(const Trace &trace, const Cluster &cluster, double restartSeconds);
+
+/// Reads a .csv of complete jobs: the columns application, work (in the unit of the application) and rate (work a
+/// second where it was fastest); both are more than 0. Errors have the code A1101 and the place of the cell.
+Result<std::vector<CompleteJob>> readWorkHistory(std::string_view text, const std::string &path);
+
+/// The same columns.
+std::string printWorkHistory(const std::vector<CompleteJob> &jobs);
 
 } // namespace accord::jobs

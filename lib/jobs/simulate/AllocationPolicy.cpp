@@ -70,6 +70,16 @@ std::vector<unsigned> deviceCounts(const SimulatedJob &job, unsigned serverDevic
   return counts;
 }
 
+double fastestRate(const Cluster &cluster, const SimulatedJob &job) {
+  const auto progress = job.progress();
+  const std::vector<int64_t> capacity = cluster.capacity();
+  double fastest = 0;
+  for (unsigned type = 0; type < cluster.types.size(); ++type)
+    for (unsigned devices : deviceCounts(job, cluster.largestServer(type), static_cast<unsigned>(capacity[type])))
+      fastest = std::max(fastest, progress->rate(cluster, type, devices));
+  return fastest;
+}
+
 std::vector<JobPlacement> AllocationPolicy::decide(double, const Cluster &cluster, const std::vector<JobView> &jobs) {
   AllocationProblem problem;
   problem.capacity = cluster.capacity();
@@ -118,7 +128,7 @@ std::vector<JobPlacement> AllocationPolicy::decide(double, const Cluster &cluste
 
 void AllocationPolicy::completed(const JobView &job, double work) {
   if (job.progress->knowsSpeed())
-    history.add(job.description->application, work, bestRates[job.job]);
+    history.add({job.description->application, work, bestRates[job.job]});
   bestRates.erase(job.job);
 }
 

@@ -1,8 +1,8 @@
 // The policy of Accord: in each round the exact allocation of the devices, then the packing with the fewest moves.
 #pragma once
 #include "lib/jobs/problem/Allocation.h"
+#include "lib/jobs/problem/WorkHistory.h"
 #include "lib/jobs/simulate/Simulator.h"
-#include "lib/jobs/simulate/WorkHistory.h"
 
 namespace accord::jobs {
 
@@ -10,7 +10,7 @@ namespace accord::jobs {
 enum class KnownWork {
   Left,   ///< all of it
   Done,   ///< what is done alone: as much again is expected, at least `AllocationOptions::minExpected`
-  Learned ///< the same, and all of it of jobs that are complete (lib/jobs/simulate/WorkHistory.h)
+  Learned ///< the same, and all of it of jobs that are complete (lib/jobs/problem/WorkHistory.h)
 };
 
 struct AllocationOptions {
@@ -21,12 +21,16 @@ struct AllocationOptions {
   /// Restarts that one move is charged as: who moves once is likely to be moved again, and all of its devices wait for
   /// it. Chosen on four workloads of Pollux, and as good on four others (docs/jobs.md).
   double moveCharge = 16;
-  unsigned effort = 6; ///< of each allocation (lib/search/SearchLimits.h)
+  WorkHistory history = {}; ///< of jobs that were complete before, elsewhere too; where the work is learned
+  unsigned effort = 6;      ///< of each allocation (lib/search/SearchLimits.h)
 };
 
 /// Sizes that a job may run in on servers of `serverDevices` devices: its devices if it is rigid (min = max); else
 /// powers of two below one server, then whole servers.
 std::vector<unsigned> deviceCounts(const SimulatedJob &job, unsigned serverDevices, unsigned max);
+
+/// Work a second of a job where it is fastest, of these sizes; 0 where it has no speed.
+double fastestRate(const Cluster &cluster, const SimulatedJob &job);
 
 /// Each job is worth 1 / (seconds until it is complete in a configuration): the rate at which completions arrive. The
 /// sum over the jobs is maximized, so short jobs come first and devices go where they shorten most. A change of devices
@@ -34,7 +38,7 @@ std::vector<unsigned> deviceCounts(const SimulatedJob &job, unsigned serverDevic
 /// bounds the allocation; `ServerPacking` then names the servers.
 class AllocationPolicy : public Policy {
 public:
-  explicit AllocationPolicy(const AllocationOptions &options) : options(options) {}
+  explicit AllocationPolicy(const AllocationOptions &options) : options(options), history(options.history) {}
   std::vector<JobPlacement> decide(double now, const Cluster &cluster, const std::vector<JobView> &jobs) override;
 
   void completed(const JobView &job, double work) override;

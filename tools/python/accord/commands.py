@@ -565,6 +565,8 @@ def jobs(
     seeds: Optional[int] = None,
     draw: Optional[int] = None,
     load: Optional[float] = None,
+    history: Optional[Value] = None,
+    write_history: Optional[Value] = None,
     reference: Optional[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "learned", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective"]] = None,
     noise: Optional[Value] = None,
     mtbf: Optional[Value] = None,
@@ -604,6 +606,8 @@ def jobs(
     seeds: Simulations of each policy, with other failures and noise; intervals of 90 %
     draw: Jobs that each seed draws from the trace, with replacement, at random times of the same rate
     load: With --draw: how many times as often jobs arrive (default: 1)
+    history: A .csv file of jobs that were complete before, from which 'learned' begins
+    write_history: A .csv file to write: the work of the jobs of the trace, for --history
     reference: Policy with which the others are compared seed by seed: shorter, longer or nothing shown
     noise: Log-normal noise of speeds, 5% for example: of each job, and of each job in each round
     mtbf: Mean time between failures of a server, 30d for example
@@ -641,6 +645,8 @@ def jobs(
         "--seeds": seeds,
         "--draw": draw,
         "--load": load,
+        "--history": history,
+        "--write-history": write_history,
         "--reference": reference,
         "--noise": noise,
         "--mtbf": mtbf,

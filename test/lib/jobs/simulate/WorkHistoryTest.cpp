@@ -1,5 +1,6 @@
 // What is learned of the work of jobs, and a policy that comes near to the one that knows it.
-#include "lib/jobs/simulate/WorkHistory.h"
+#include "lib/jobs/problem/WorkHistory.h"
+#include "lib/import/jobs/TraceJobs.h"
 #include "lib/jobs/simulate/AllocationPolicy.h"
 #include "lib/jobs/simulate/Seeds.h"
 #include "lib/jobs/simulate/SteadyProgress.h"
@@ -18,23 +19,23 @@ TEST(WorkHistory, SaysWhatIsExpectedWhereNothingWasLearned) {
   WorkHistory history;
   EXPECT_DOUBLE_EQ(history.left({"a", 10, 10, 2, 50}), 50);
   EXPECT_DOUBLE_EQ(history.left({"a", 4, 10, 2, 50}), 56); // another has done 6 more
-  history.add("a", 0, 2);                                  // nothing to do: nothing to learn
+  history.add({"a", 0, 2});                                // nothing to do: nothing to learn
   EXPECT_EQ(history.size(), 0u);
-  history.add("a", 8, 2);
+  history.add({"a", 8, 2});
   EXPECT_DOUBLE_EQ(history.left({"a", 10, 10, 2, 50}), 50); // none before had more work
 }
 
 TEST(WorkHistory, LearnsWhatIsLeft) {
   WorkHistory history;
-  history.add("a", 100, 5);
-  history.add("a", 50, 5);
-  history.add("a", 30, 5);
+  history.add({"a", 100, 5});
+  history.add({"a", 50, 5});
+  history.add({"a", 30, 5});
   // 20 s, 10 s and 6 s, of which 8 s are over: 12 s and 2 s are left, and 50 s are expected.
   EXPECT_NEAR(history.left({"b", 16, 16, 2, 100}), 2 * (12 + 2 + 50) / 3.0, 1e-12);
   // 60 and 10 are left of two; one more ends behind 60, which are 12 s: by (8 s + 20 s) / 2.
   EXPECT_NEAR(history.left({"a", 40, 60, 5, 100}), (60 + 10 + (20 + (40 + 100) / 2.0)) / 3, 1e-12);
   for (int i = 0; i < 2000; ++i)
-    history.add("a", 100, 5);
+    history.add({"a", 100, 5});
   EXPECT_NEAR(history.left({"a", 60, 60, 5, 9000}), 40, 0.1);
   EXPECT_NEAR(history.left({"b", 600, 600, 60, 9000}), 600, 6); // another application: 20 s each, of which 10 are over
 }
@@ -44,8 +45,8 @@ TEST(WorkHistory, UnitsDoNotMatter) {
   WorkHistory one, other;
   for (int i = 0; i < 60; ++i) {
     const double work = 1 + random.unit() * 100, rate = 1 + random.unit();
-    one.add(i % 2 ? "a" : "b", work, rate);
-    other.add(i % 2 ? "a" : "b", i % 2 ? 7 * work : work, i % 2 ? 7 * rate : rate);
+    one.add({i % 2 ? "a" : "b", work, rate});
+    other.add({i % 2 ? "a" : "b", i % 2 ? 7 * work : work, i % 2 ? 7 * rate : rate});
   }
   for (double done : {0.0, 20.0, 70.0, 200.0})
     EXPECT_NEAR(7 * one.left({"a", done, done + 9, 1.5, 300}),
@@ -85,6 +86,18 @@ TEST(WorkHistory, PolicyComesNearToTheOneThatKnowsTheWork) {
   EXPECT_LE(left, learned);
   EXPECT_LT(learned, 1.02 * left);
   EXPECT_LT(learned, 0.6 * done);
+}
+
+TEST(WorkHistory, IsReadAsItWasWritten) {
+  const std::vector<CompleteJob> jobs{{"a", 0.1 + 0.2, 3}, {"b \"c\", d", 7, 1e-3}};
+  auto again = readWorkHistory(printWorkHistory(jobs), "history.csv");
+  ASSERT_TRUE(again) << again.error().message;
+  ASSERT_EQ(again->size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ((*again)[i].application, jobs[i].application);
+    EXPECT_EQ((*again)[i].work, jobs[i].work);
+    EXPECT_EQ((*again)[i].rate, jobs[i].rate);
+  }
 }
 
 TEST(DrawnTrace, KeepsTheRateOfItsJobs) {

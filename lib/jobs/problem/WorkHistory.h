@@ -16,6 +16,13 @@ struct UnknownWork {
   double expected = 0; ///< work that a job at the frontier is expected to have left without any history, more than 0
 };
 
+/// A job that is complete.
+struct CompleteJob {
+  std::string application;
+  double work = 0; ///< all that it had, in the unit of its application
+  double rate = 0; ///< work a second where it was fastest
+};
+
 /// The total work of complete jobs by application, and what it says of the work that another job has left: the mean of
 /// what those have left that had more work than it has done, and of one more job that stands for what they do not say.
 /// As jobs of an application are alike, this one ends behind the frontier, by the mean of what the jobs of all
@@ -24,12 +31,11 @@ struct UnknownWork {
 /// comes first, and is the first to say how much they have.
 class WorkHistory {
 public:
-  /// A job with `work` of `application` is complete; it was as fast as `rate` somewhere.
-  void add(const std::string &application, double work, double rate) {
-    if (!(work > 0) || !(rate > 0))
+  void add(const CompleteJob &job) {
+    if (!(job.work > 0) || !(job.rate > 0))
       return; // it had nothing to do
-    works[application].push_back(work);
-    seconds.push_back(work / rate);
+    works[job.application].push_back(job.work);
+    seconds.push_back(job.work / job.rate);
   }
 
   /// The work that the job is expected to have left; more than 0.
