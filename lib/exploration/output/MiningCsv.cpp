@@ -1,20 +1,13 @@
 // What a mining found, as tables for scripts.
 #include "lib/exploration/output/MiningOutput.h"
+#include "lib/support/documents/Csv.h"
 #include <cmath>
 #include <fmt/format.h>
 
 namespace accord {
 namespace {
 
-/// A cell of a CSV file (RFC 4180).
-std::string cell(const std::string &text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos)
-    return text;
-  std::string quoted = "\"";
-  for (char c : text)
-    quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
+using calibrate::csvCell;
 
 std::string finiteCell(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
 
@@ -63,11 +56,11 @@ std::string paretoFrontCsv(const MiningPlan &plan) {
   std::string text = "design,value";
   if (!designs.empty())
     for (const MinedStep &step : designs[0].steps)
-      text += "," + cell("throughput " + step.job);
+      text += "," + csvCell("throughput " + step.job);
   for (const std::string &cost : front.costs)
     text += cost == "area" ? ",area_mm2" : ",tdp_W";
   for (const DesignParameter &parameter : plan.parameters)
-    text += "," + cell(parameter.name);
+    text += "," + csvCell(parameter.name);
   text += "\n";
   for (size_t i = 0; i < designs.size(); ++i) {
     const ParetoPoint &point = front.points[i];
@@ -77,7 +70,7 @@ std::string paretoFrontCsv(const MiningPlan &plan) {
     for (size_t c = 0; c < point.costs.size(); ++c)
       text += fmt::format(",{}", front.costs[c] == "area" ? point.costs[c] * 1e6 : point.costs[c]);
     for (const std::string &chosen : designs[i].chosen)
-      text += "," + cell(chosen);
+      text += "," + csvCell(chosen);
     text += "\n";
   }
   return text;

@@ -110,12 +110,8 @@ Result<std::vector<CompleteJob>> readWorkHistory(std::string_view text, const st
 
 std::string printWorkHistory(const std::vector<CompleteJob> &jobs) {
   std::string text = "application,work,rate\n";
-  for (const CompleteJob &job : jobs) {
-    std::string name = job.application;
-    for (size_t quote = name.find('"'); quote != std::string::npos; quote = name.find('"', quote + 2))
-      name.insert(quote, 1, '"');
-    text += fmt::format("\"{}\",{},{}\n", name, job.work, job.rate);
-  }
+  for (const CompleteJob &job : jobs)
+    text += fmt::format("{},{},{}\n", calibrate::csvCell(job.application), job.work, job.rate);
   return text;
 }
 

@@ -1,5 +1,6 @@
 #include "lib/jobs/output/SimulationOutput.h"
 #include "lib/support/Version.h"
+#include "lib/support/documents/Csv.h"
 #include "lib/support/documents/Fields.h"
 #include "lib/support/documents/TextTable.h"
 #include <algorithm>
@@ -285,7 +286,7 @@ std::string simulationCsv(const SimulationReport &report) {
       for (const ServerShare &share : span.placement)
         servers += fmt::format("{}{}:{}", servers.empty() ? "" : " ", share.server, share.devices);
       const unsigned type = report.cluster.servers[span.placement.front().server].type;
-      text += fmt::format("{},{},{},{},{},{},{}\n", policy.policy, span.job, span.start, span.end,
+      text += fmt::format("{},{},{},{},{},{},{}\n", policy.policy, calibrate::csvCell(span.job), span.start, span.end,
                           devicesOf(span.placement), report.cluster.types[type], servers);
     }
   return text;

@@ -126,4 +126,15 @@ Result<std::vector<Record>, Errors> readCsv(std::string_view text, const std::st
   return std::move(reader.records);
 }
 
+std::string csvCell(std::string_view text) {
+  const bool isPlain = text.find_first_of(",\"\r\n") == std::string_view::npos &&
+                       (text.empty() || (text.front() != ' ' && text.back() != ' '));
+  if (isPlain)
+    return std::string(text);
+  std::string quoted = "\"";
+  for (char c : text)
+    quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
 } // namespace accord::calibrate

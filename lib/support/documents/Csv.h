@@ -17,6 +17,8 @@ using Record = std::vector<Cell>;
 /// text behind a closing quote, a quote inside of an unquoted cell, a byte that is no text (NUL or
 /// another control character), a text of more than `kLargestText` bytes. At most 20.
 Result<std::vector<Record>, Errors> readCsv(std::string_view text, const std::string &path);
+/// A cell as `readCsv` reads it: in quotes where it has a comma, a quote, a line's end or blanks at an end.
+std::string csvCell(std::string_view text);
 constexpr size_t kLargestText = size_t(64) << 20;
 
 } // namespace accord::calibrate

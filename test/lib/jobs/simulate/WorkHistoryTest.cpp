@@ -89,11 +89,11 @@ TEST(WorkHistory, PolicyComesNearToTheOneThatKnowsTheWork) {
 }
 
 TEST(WorkHistory, IsReadAsItWasWritten) {
-  const std::vector<CompleteJob> jobs{{"a", 0.1 + 0.2, 3}, {"b \"c\", d", 7, 1e-3}};
+  const std::vector<CompleteJob> jobs{{"a", 0.1 + 0.2, 3}, {"b \"c\", d", 7, 1e-3}, {" e", 1, 1}};
   auto again = readWorkHistory(printWorkHistory(jobs), "history.csv");
   ASSERT_TRUE(again) << again.error().message;
-  ASSERT_EQ(again->size(), 2u);
-  for (size_t i = 0; i < 2; ++i) {
+  ASSERT_EQ(again->size(), jobs.size());
+  for (size_t i = 0; i < jobs.size(); ++i) {
     EXPECT_EQ((*again)[i].application, jobs[i].application);
     EXPECT_EQ((*again)[i].work, jobs[i].work);
     EXPECT_EQ((*again)[i].rate, jobs[i].rate);
