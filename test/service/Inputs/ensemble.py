@@ -48,6 +48,7 @@ ANSWERS = (
     timeout = %d ms
     quorum = %d
     latency = {m: {a100_80g: {p50: 10 ms, p90: 14.02 ms, p99: 19.22 ms, p9999: 30.57 ms}}}
+    network = {a100_80g: {%s}}
     energy = {m: {a100_80g: 1 J}}
     memory = {m: 1 MiB}
     undelivered = {a100_80g: 0.01}
@@ -482,13 +483,22 @@ def collected(ensemble, table, options):
 
 
 def planned(ensemble, table, options):
-    """What a plan of answers states of wrong and missing answers, and of when they are decided, with a loss of 1 % of the votes."""
-    ensemble.plan_text(ANSWERS % (TIMEOUT, QUORUM))
+    """What a plan of answers states of wrong and missing answers, and of when they are decided, with a loss of 1 % of the votes. How long votes
+    are on their way is measured before, as a user would: by members that take no time, asked as often."""
+    connections = options.connections * 2
+    ensemble.plan(0, 0)
+    for name in MEMBERS:
+        ensemble.member(name, constant=0, median=0)
+    ensemble.serve()
+    way = ensemble.ask(min(options.requests, 20000), connections=connections, rate=connections / 0.012)
+    ensemble.close()
+    quantiles = {**{f"p{q}": way["latency_ms"][f"p{q}"] for q in (50, 90, 99)}, "p9999": way["max_latency_ms"]}
+    ensemble.plan_text(ANSWERS % (TIMEOUT, QUORUM, ", ".join(f"{q}: {value:.3f} ms" for q, value in quantiles.items())))
     with open(os.path.join(ensemble.folder, "out", "answer.json"), encoding="utf-8") as file:
         best = json.load(file)["best"]
     ensemble.members("--lost", "0.01")
     ensemble.serve()
-    report = ensemble.ask(options.requests, connections=options.connections * 2)
+    report = ensemble.ask(options.requests, connections=connections)
     expect(not report["contradictions"], f"contradicts the plan: {report['contradictions']}")
     wrong, none = exact(table, 0.01, 0)
     expect(wrong <= fraction(best["wrong"]) and none <= fraction(best["none"]), f"exact are {wrong} and {none}, planned {best}")
@@ -498,11 +508,13 @@ def planned(ensemble, table, options):
         share = fraction(time_of["share"])
         key = {0.5: "p50", 0.99: "p99", 0.999: "p99_9"}[share]
         limit = time_of["decided_ps"] / 1e9
-        expect(report["latency_ms"][key] <= limit + options.slack, f"{key} is {report['latency_ms'][key]} ms, planned at most {limit}")
+        # The server decides then; the one who asks hears of it a little later.
+        expect(report["latency_ms"][key] <= limit + quantiles["p50"] + options.slack, f"{key} is {report['latency_ms'][key]} ms, planned at most {limit}")
         text.append(f"{key} {report['latency_ms'][key]:.2f} ms (planned at most {limit:.2f})")
     print(
         f"planned: {report['requests']} requests, wrong {100 * report['wrong']['share']:.3f} % (planned at most {100 * fraction(best['wrong']):.3f} %),"
         f" none {100 * report['none']['share']:.4f} % (planned at most {100 * fraction(best['none']):.4f} %), " + ", ".join(text)
+        + "; on the way " + ", ".join(f"{q} {value:.2f} ms" for q, value in quantiles.items())
     )
 
 
