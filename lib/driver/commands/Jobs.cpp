@@ -69,7 +69,7 @@ static const CommandEntry kEntry(
                      "A .csv file to write: the work of the jobs of the trace, for --history");
       command
           .option("--reference", options->reference,
-                  "Policy with which the others are compared seed by seed: shorter, longer or nothing shown")
+                  "Policy with which the others are compared seed by seed: shorter, longer or no gain")
           .oneOf(jobPolicies());
       command.option("--noise", options->noise,
                      "Log-normal noise of speeds, 5% for example: of each job, and of each job in each round");

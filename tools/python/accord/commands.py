@@ -608,7 +608,7 @@ def jobs(
     load: With --draw: how many times as often jobs arrive (default: 1)
     history: A .csv file of jobs that were complete before, from which 'learned' begins
     write_history: A .csv file to write: the work of the jobs of the trace, for --history
-    reference: Policy with which the others are compared seed by seed: shorter, longer or nothing shown
+    reference: Policy with which the others are compared seed by seed: shorter, longer or no gain
     noise: Log-normal noise of speeds, 5% for example: of each job, and of each job in each round
     mtbf: Mean time between failures of a server, 30d for example
     repair: Time until a server that failed is back (default: 1 h)
