@@ -1,4 +1,4 @@
-// Training: modules and models are statements over tensors, operations over their elements; trainings, sparsity, ensembles and jobs are entries.
+// Training: modules and models are statements over tensors, operations over their elements; trainings, sparsity, ensembles, jobs and tunings are entries.
 grammar Dnn;
 import Common;
 

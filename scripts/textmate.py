@@ -48,7 +48,7 @@ def grammar_of(language, operations):
     reserved, contextual, kinds = words()
     if language == "accel":
         contextual = [one for one in contextual if one not in ONLY_DNN]
-        kinds = [one for one in kinds if one not in ("train", "sparsity", "ensemble", "jobs", *ONLY_DNN)]
+        kinds = [one for one in kinds if one not in ("train", "sparsity", "ensemble", "jobs", "tuning", *ONLY_DNN)]
     other = set(contextual) - CONTROL - set(kinds)
     patterns = [
         {"name": "comment.line.documentation.accord", "match": r"///.*$"},

@@ -28,7 +28,7 @@ struct Head {
 };
 
 bool isRequest(llvm::StringRef word) {
-  return llvm::is_contained({"train", "infer", "sparsity", "ensemble", "jobs"}, word);
+  return llvm::is_contained({"train", "infer", "sparsity", "ensemble", "jobs", "tuning"}, word);
 }
 
 void intoMachine(Block &block, llvm::StringRef word, const std::string &subtype) {
@@ -90,8 +90,9 @@ std::vector<std::pair<std::string, std::string>> entryWords(const Block &block) 
             {"loss", "loss $0"}};
   }
   if (block.kind == Block::Kind::Request) {
-    if (block.word == "train" || block.word == "infer" || block.word == "jobs" || block.word == "sparsity" ||
-        block.word == "ensemble")
+    if (block.word == "tuning")
+      return {{"maximize", ""}, {"minimize", ""}};
+    if (isRequest(block.word))
       return {{"require", ""}, {"maximize", ""}, {"minimize", ""}};
     return {};
   }

@@ -53,7 +53,11 @@ const std::vector<DeclarationWord> &declarationWords() {
        "infer ${1:name} = ${2:model}() on ${3:h100} {\n  batch     = ${4:1}\n  precision = bf16$0\n}", true},
       {"sparsity", "zeros that a training may have", "sparsity for ${1:training} {\n  $0\n}", true},
       {"ensemble", "models that vote", "ensemble ${1:name} of ${2:training} {\n  $0\n}", true},
-      {"jobs", "trainings that share a cluster", "jobs ${1:name} on ${2:cluster} {\n  $0\n}", true}};
+      {"jobs", "trainings that share a cluster", "jobs ${1:name} on ${2:cluster} {\n  $0\n}", true},
+      {"tuning", "hyper-parameters that are searched",
+       "tuning ${1:name} {\n  search { ${2:learning_rate} = log(${3:1e-4..0.1}) }\n  units = ${4:1..27}\n  maximize "
+       "${5:accuracy}$0\n}",
+       true}};
   return words;
 }
 

@@ -22,7 +22,8 @@ std::vector<CertificateKind> &kinds() {
   static std::vector<CertificateKind> all = {explorationCertificate(), ensembleCertificate(), answerCertificate(),
                                              sparsityCertificate(),    scheduleCertificate(), partitionCertificate(),
                                              timeCertificate(),        jobsCertificate(),     offersCertificate(),
-                                             placementCertificate(),   latencyCertificate(),  planCertificate()};
+                                             tuningCertificate(),      placementCertificate(), latencyCertificate(),
+                                             planCertificate()};
   return all;
 }
 

@@ -66,6 +66,7 @@ CertificateKind partitionCertificate();
 CertificateKind timeCertificate();
 CertificateKind jobsCertificate();
 CertificateKind offersCertificate();
+CertificateKind tuningCertificate();
 CertificateKind latencyCertificate();
 CertificateKind placementCertificate();
 CertificateKind planCertificate();

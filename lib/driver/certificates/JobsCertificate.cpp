@@ -1,4 +1,4 @@
-// Schedules of jobs that share a cluster, and choices of offers for trainings.
+// Schedules of jobs that share a cluster, choices of offers for trainings, and tunings of hyper-parameters.
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/certificates/CertificateKind.h"
@@ -9,6 +9,8 @@
 #include "lib/jobs/verify/ReplanCheck.h"
 #include "lib/launch/JobScripts.h"
 #include "lib/offers/output/OfferCertificate.h"
+#include "lib/tuning/output/TuningOutput.h"
+#include "lib/tuning/verify/TuningVerifier.h"
 #include <fmt/format.h>
 
 namespace accord {
@@ -100,7 +102,27 @@ std::optional<VerifiedCertificate> verifyChoice(const CertificateRequest &reques
   return verified;
 }
 
+std::optional<VerifiedCertificate> verifyTuned(const CertificateRequest &request) {
+  const std::string file = resultFile(request.path, tuning::kTuningFile);
+  auto text = readText(file, request.json, "verify");
+  if (!text)
+    return std::nullopt;
+  auto report = tuning::tuningFromDocument(*text, file);
+  if (!report)
+    return refused(report.error().code, report.error().message, request.json, "verify");
+  VerifiedCertificate verified{tuning::verifyTuning(report->problem, report->result)};
+  if (!report->compared.empty())
+    verified.proof.trusted.push_back("what was compared over seeds");
+  if (verified.proof.holds())
+    verified.printed = filesOf(*report);
+  return verified;
+}
+
 } // namespace
+
+CertificateKind tuningCertificate() {
+  return {"tuning", [](const std::string &path) { return hasResultFile(path, tuning::kTuningFile); }, verifyTuned};
+}
 
 CertificateKind jobsCertificate() {
   return {"schedule", [](const std::string &path) { return hasResultFile(path, "jobs.json"); }, verify};

@@ -6,6 +6,7 @@
 #include "lib/language/requests/TrainingJob.h"
 #include "lib/machine/model/Framework.h"
 #include "lib/sparsity/problem/SparsityRequest.h"
+#include "lib/tuning/problem/Tuning.h"
 #include "lib/support/Diagnostics.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <functional>
@@ -45,6 +46,7 @@ struct ElaborateOptions {
   std::string ensemble;  ///< --ensemble: which one, where a file has several
   std::string member;    ///< the job is the training of this kind of its members
   std::string jobs;      ///< which `jobs` block, where a file has several
+  std::string tuning;    ///< which `tuning` block, where a file has several
   /// Declarations that `Program::checkAll` leaves out, for whoever knows that they are right; empty: none.
   std::function<bool(const ast::Declaration &declaration)> isChecked;
 };
@@ -72,6 +74,8 @@ public:
   /// that of --target, else of `on`. The job of one of its trainings is `job()` of a program with
   /// `ElaborateOptions::train`.
   std::optional<jobs::JobsRequest> jobs();
+  /// The `tuning` block that the options name, or the only one of the main file, on one device; nothing after an error.
+  std::optional<tuning::TuningProblem> tuning();
   /// The accelerator that a name means after `on` or --target: of the file, else of its imports,
   /// else of the catalogue. --target also takes a file, or FILE:NAME. Null after an error.
   accel::AcceleratorOp machine(const std::string &name, SourceRange from);

@@ -284,6 +284,8 @@ void Program::checkAll() {
       d.ensembleOf(declaration);
     } else if (declaration.kind == ast::DeclarationKind::Jobs) {
       d.jobsOf(declaration);
+    } else if (declaration.kind == ast::DeclarationKind::Tuning) {
+      d.tuningOf(declaration);
     } else if (ast::runsModel(declaration.kind)) {
       // The only one is the job, which is checked as such.
       if (several || (!d.options.train.empty() && d.options.train != declaration.name.text))

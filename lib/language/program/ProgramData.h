@@ -62,6 +62,7 @@ struct Program::Data {
   const std::optional<SparsityRequest> &sparsityOf(const ast::Declaration &block);
   const std::optional<EnsembleRequest> &ensembleOf(const ast::Declaration &block);
   const std::optional<jobs::JobsRequest> &jobsOf(const ast::Declaration &block);
+  const std::optional<tuning::TuningProblem> &tuningOf(const ast::Declaration &block);
   const ast::Declaration *chosenEnsemble();
   const ast::Declaration *chosenBlock(ast::DeclarationKind kind, const std::string &option, const std::string &wanted,
                                       const char *what, const char *example);
@@ -90,6 +91,7 @@ struct Program::Data {
   std::map<const ast::Declaration *, std::optional<SparsityRequest>> sparsities; ///< as above
   std::map<const ast::Declaration *, std::optional<EnsembleRequest>> ensembles;
   std::map<const ast::Declaration *, std::optional<jobs::JobsRequest>> jobBlocks;
+  std::map<const ast::Declaration *, std::optional<tuning::TuningProblem>> tunings;
   const ast::Declaration *target = nullptr;         ///< the cluster that was found, if it is one
   std::vector<accel::AcceleratorOp> targetMachines; ///< of its kinds of devices
   Conditions requirements;                          ///< of the job, to be checked against its machine

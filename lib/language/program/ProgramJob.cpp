@@ -5,6 +5,7 @@
 #include "lib/language/requests/Jobs.h"
 #include "lib/language/requests/Requirements.h"
 #include "lib/language/requests/Sparsity.h"
+#include "lib/language/requests/Tuning.h"
 #include "lib/language/syntax/Parser.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
@@ -436,6 +437,20 @@ std::optional<jobs::JobsRequest> Program::jobs() {
   const ast::Declaration *block = data->chosenBlock(ast::DeclarationKind::Jobs, "--jobs", data->options.jobs,
                                                     "jobs block", "jobs night on CLUSTER { job a = TRAINING { … } }");
   return block ? data->jobsOf(*block) : std::nullopt;
+}
+
+const std::optional<tuning::TuningProblem> &Program::Data::tuningOf(const ast::Declaration &block) {
+  auto [slot, isNew] = tunings.try_emplace(&block);
+  if (isNew)
+    slot->second = tuningRequest(block, diags, lookupIn(block));
+  return slot->second;
+}
+
+std::optional<tuning::TuningProblem> Program::tuning() {
+  const ast::Declaration *block = data->chosenBlock(
+      ast::DeclarationKind::Tuning, "--tuning", data->options.tuning, "tuning",
+      "tuning NAME { search { learning_rate = log(1e-4..0.1) } units = 1..27 maximize accuracy }");
+  return block ? data->tuningOf(*block) : std::nullopt;
 }
 
 /// The training of the ensemble with the model of the member that the options name.

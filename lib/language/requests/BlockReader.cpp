@@ -101,7 +101,7 @@ std::optional<Rational> BlockReader::number(const Constant &value, llvm::StringR
   return v;
 }
 
-std::optional<Rational> BlockReader::time(const Constant &value, llvm::StringRef name) {
+std::optional<Rational> BlockReader::time(const Constant &value, llvm::StringRef name, int64_t hours) {
   if (value.failed())
     return std::nullopt;
   auto *number = value.as<Quantity>();
@@ -115,9 +115,9 @@ std::optional<Rational> BlockReader::time(const Constant &value, llvm::StringRef
     return std::nullopt;
   }
   constexpr int64_t kHour = 3600;
-  if (number->value.sign() < 0 || number->value > Rational(kHour)) {
+  if (number->value.sign() < 0 || number->value > Rational(hours * kHour)) {
     diags.error(Code::OutOfRange, value.range,
-                fmt::format("'{}' is 0 to 1 h, but this is {}", name.str(), number->print()));
+                fmt::format("'{}' is 0 to {} h, but this is {}", name.str(), hours, number->print()));
     return std::nullopt;
   }
   return number->value;

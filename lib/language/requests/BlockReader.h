@@ -49,8 +49,8 @@ public:
   /// file states as a share is no longer.
   std::optional<Rational> number(const Constant &value, llvm::StringRef name, const Rational &min, const Rational &max,
                                  bool open = false);
-  /// Seconds, from 0 to an hour.
-  std::optional<Rational> time(const Constant &value, llvm::StringRef name);
+  /// Seconds, from 0 to so many hours.
+  std::optional<Rational> time(const Constant &value, llvm::StringRef name, int64_t hours = 1);
   std::optional<int64_t> integer(const Constant &value, llvm::StringRef name, int64_t min, int64_t max);
   /// One of `known`; empty after an error.
   std::string word(const Constant &value, llvm::StringRef name, const std::vector<std::string> &known);

@@ -14,7 +14,7 @@ struct RequestKey {
   bool isBlock = false;                ///< written `key { … }` or `key NAME …`
 };
 
-/// Keys of a block, in the order of messages: "train", "infer" and their "search", "checkpoint" and "data"; "sparsity",
+/// Keys of a block, in the order of messages: "train", "infer" and their "search", "checkpoint" and "data"; "sparsity", "tuning",
 /// "ensemble"; "jobs" and its "job", "configuration" and "choice". Empty for another block.
 const std::vector<RequestKey> &requestKeysOf(llvm::StringRef block);
 /// Their names alone.

@@ -15,7 +15,7 @@ llvm::StringRef spelling(UnaryOp op) {
 llvm::StringRef spelling(DeclarationKind kind) {
   static constexpr const char *words[] = {"let",    "accelerator", "cluster", "microarchitecture", "operation",
                                           "module", "model",       "train",   "sparsity",          "ensemble",
-                                          "jobs",   "framework",   "infer"};
+                                          "jobs",   "framework",   "infer",   "tuning"};
   return words[static_cast<size_t>(kind)];
 }
 

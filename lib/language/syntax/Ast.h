@@ -277,7 +277,8 @@ enum class DeclarationKind : uint8_t {
   Ensemble,
   Jobs,
   Framework,
-  Infer
+  Infer,
+  Tuning
 };
 llvm::StringRef spelling(DeclarationKind kind);
 std::string withArticle(DeclarationKind kind); ///< "a model", "an operation"
@@ -286,7 +287,7 @@ bool runsModel(DeclarationKind kind);
 
 /// accelerator t(clock = 1 GHz) {…} · operation o(x[i]) -> y[i] {…} · module m(x) -> y {…} · train
 /// t = gpt() on selene {…} · infer t = gpt() on h100 {…} · sparsity for gpt3 {…} · ensemble voters of gpt3 {…} · jobs
-/// night {…} · framework megatron {…} · let lanes = 128
+/// night {…} · tuning widths {…} · framework megatron {…} · let lanes = 128
 struct Declaration {
   DeclarationKind kind;
   SourceRange range;

@@ -144,7 +144,7 @@ void Builder::buildDeclaration(antlr4::ParserRuleContext *context) {
     using K = ast::DeclarationKind;
     static const std::vector<std::string> accel = {"accelerator", "cluster", "microarchitecture", "framework", "let"};
     static const std::vector<std::string> dnn = {"operation", "module",   "model", "train", "infer",
-                                                 "sparsity",  "ensemble", "jobs",  "let"};
+                                                 "sparsity",  "ensemble", "jobs",  "tuning", "let"};
     const auto &known = file.language == ast::Language::Accel ? accel : dnn;
     if (!llvm::is_contained(known, kind)) {
       std::string list;
@@ -161,7 +161,7 @@ void Builder::buildDeclaration(antlr4::ParserRuleContext *context) {
       return;
     }
     for (K each : {K::Constant, K::Accelerator, K::Cluster, K::Microarchitecture, K::Operation, K::Module, K::Model,
-                   K::Train, K::Infer, K::Sparsity, K::Ensemble, K::Jobs, K::Framework})
+                   K::Train, K::Infer, K::Sparsity, K::Ensemble, K::Jobs, K::Framework, K::Tuning})
       if (ast::spelling(each) == kind)
         result.kind = each;
     describe(parts[0].context, result);

@@ -1,0 +1,400 @@
+#include "lib/driver/tasks/Tune.h"
+#include "lib/driver/AnswerFolder.h"
+#include "lib/driver/Documents.h"
+#include "lib/driver/ExitStatus.h"
+#include "lib/driver/SolverMonitor.h"
+#include "lib/driver/Workspace.h"
+#include "lib/driver/tuning/EngineTrials.h"
+#include "lib/jobs/simulate/Seeds.h"
+#include "lib/language/program/Elaborate.h"
+#include "lib/language/syntax/Parser.h"
+#include "lib/service/control/MakeEngine.h"
+#include "lib/support/CommandHost.h"
+#include "lib/support/Quantity.h"
+#include "lib/support/ThreadPool.h"
+#include "lib/support/documents/JsonText.h"
+#include "lib/tuning/output/TuningOutput.h"
+#include "lib/tuning/solve/TrialTable.h"
+#include "lib/tuning/verify/TuningVerifier.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+
+namespace accord {
+namespace {
+using namespace tuning;
+using Status = TuningReport::Status;
+
+const DocumentEntry kDocument("tune", "accord tune --json",
+                              "A tuning of hyper-parameters: its trials, where they ran, and the best of them.",
+                              [] { return schemaOf<TuningReport>(); });
+
+class Tune {
+public:
+  explicit Tune(const TuneOptions &options) : options(options), workspace(fileOptions(options)) {}
+
+  int run() {
+    if (!workspace.read())
+      return end(kWrongInput);
+    auto asked = workspace.program().tuning();
+    if (!asked || workspace.diagnostics().hasErrors())
+      return end(kWrongInput);
+    report.problem = std::move(*asked);
+    report.seeds = options.seeds;
+    if (options.table.empty() == options.engine.empty())
+      return wrong("expected either --table TABLE.csv, of trials that were run before, or --engine, on which programs run");
+    if (!readSettings() || !readHistory())
+      return end(kWrongInput);
+    return options.table.empty() ? runPrograms() : runTable();
+  }
+
+private:
+  static const Options &fileOptions(const TuneOptions &tune) {
+    static thread_local Options options; // kept by reference
+    options = Options();
+    options.file = tune.file, options.elaborate.tuning = tune.tuning, options.json = tune.json;
+    return options;
+  }
+  int end(int status) { return workspace.finish(status, "tune"); }
+  int wrong(const std::string &message) {
+    workspace.diagnostics().error(Code::BadCommandLine, {}, message);
+    return end(kWrongInput);
+  }
+  bool isWrong(const std::string &message) {
+    workspace.diagnostics().error(Code::BadCommandLine, {}, message);
+    return false;
+  }
+
+  // ---- What is asked
+
+  bool readSettings() {
+    TuningProblem &problem = report.problem;
+    problem.seed = static_cast<uint64_t>(options.seed);
+    if (options.trials)
+      problem.trials = *options.trials;
+    else if (problem.trials == 1)
+      problem.trials = 100;
+    if (options.target) {
+      if (!std::isfinite(*options.target))
+        return isWrong("--target: expected a number");
+      problem.target = options.target;
+    }
+    if (!options.maxTime.empty()) {
+      auto given = parseQuantity(options.maxTime), unit = parseQuantity("1 s");
+      if (!given || !compare(*given, *unit) || !(given->toDouble() > 0))
+        return isWrong(fmt::format("--max-time: expected a time as in '2 h', found '{}'", options.maxTime));
+      problem.maxSeconds = given->toDouble();
+    }
+    if (!options.table.empty()) {
+      problem.devices = std::max<int64_t>(1, options.devices);
+      problem.devicesPerNode = options.devicesPerNode > 0 ? options.devicesPerNode : problem.devices;
+    }
+    auto own = wayOf(options.proposals + "/" + options.sharing);
+    if (!own)
+      return false;
+    ways.push_back(*own);
+    std::vector<std::string> names = options.compare;
+    if (llvm::is_contained(names, "all")) {
+      names = {"random/fixed:1"};
+      for (const Width &width : problem.widths)
+        names.push_back(fmt::format("density/fixed:{}", devicesOf(width)));
+      names.push_back("density/joint");
+    }
+    for (const std::string &name : names) {
+      auto way = wayOf(name);
+      if (!way)
+        return false;
+      if (!llvm::is_contained(ways, *way))
+        ways.push_back(*way);
+    }
+    problem.proposals = own->proposals, problem.sharing = own->sharing, problem.fixedSlots = own->slots;
+    if (ways.size() > 1 && options.table.empty())
+      return isWrong("--compare is about a table: programs run once");
+    return true;
+  }
+
+  struct Way {
+    std::string name;
+    Proposals proposals = Proposals::Density;
+    Sharing sharing = Sharing::Joint;
+    int64_t slots = 1;
+    bool operator==(const Way &) const = default;
+  };
+
+  double devicesOf(const Width &width) const {
+    return static_cast<double>(width.slots) / static_cast<double>(report.problem.slotsPerDevice);
+  }
+
+  /// "density/joint", "random/fixed:2".
+  std::optional<Way> wayOf(const std::string &name) {
+    auto [proposals, sharing] = llvm::StringRef(name).split('/');
+    auto [word, count] = sharing.split(':');
+    Way way{.name = name};
+    way.proposals = proposals == "random" ? Proposals::Random : Proposals::Density;
+    way.sharing = word == "fixed" ? Sharing::Fixed : Sharing::Joint;
+    double devices = 1;
+    const bool isRight = (proposals == "random" || proposals == "density") &&
+                         (word == "joint" ? count.empty() : word == "fixed") &&
+                         (count.empty() || !count.getAsDouble(devices));
+    if (!isRight) {
+      isWrong(fmt::format("expected density/joint, random/joint, density/fixed:2 …, found '{}'", name));
+      return std::nullopt;
+    }
+    if (way.sharing == Sharing::Joint)
+      return way;
+    std::string known;
+    for (const Width &width : report.problem.widths) {
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", devicesOf(width));
+      if (devicesOf(width) == devices)
+        way.slots = width.slots;
+      else
+        continue;
+      if (width.slots <= report.problem.devices * report.problem.slotsPerDevice || options.table.empty())
+        return way;
+      isWrong(fmt::format("a trial on {} devices does not fit on {}: --devices", count.str(), report.problem.devices));
+      return std::nullopt;
+    }
+    isWrong(fmt::format("a trial does not run on {} devices: 'speed' and 'shared' of the tuning name {}", devices, known));
+    return std::nullopt;
+  }
+
+  /// The best of each earlier tuning in turn, first the best ones; those that lie in the space.
+  bool readHistory() {
+    std::vector<std::vector<Configuration>> ranked;
+    for (const std::string &path : options.history) {
+      const std::string file = resultFile(path, kTuningFile);
+      auto text = readText(file, options.json, "tune");
+      if (!text)
+        return false;
+      auto earlier = tuningFromDocument(*text, file);
+      if (!earlier)
+        return isWrong(earlier.error().message);
+      ranked.push_back(rankedOf(*earlier));
+    }
+    std::set<Configuration> seen;
+    for (size_t rank = 0; rank < kFromEachHistory; ++rank)
+      for (const auto &one : ranked)
+        if (rank < one.size() && seen.insert(one[rank]).second)
+          report.problem.first.push_back(one[rank]);
+    if (!options.history.empty())
+      report.assumptions.push_back(
+          fmt::format("{} configurations of earlier tunings are tried first", report.problem.first.size()));
+    return true;
+  }
+  static constexpr size_t kFromEachHistory = 5;
+
+  /// Configurations of an earlier tuning in this one's space, the best first.
+  std::vector<Configuration> rankedOf(const TuningReport &earlier) const {
+    const SearchSpace &space = report.problem.space;
+    std::vector<std::pair<double, Configuration>> out;
+    for (const Trial &trial : earlier.result.trials) {
+      double best = std::numeric_limits<double>::infinity();
+      for (const Report &one : trial.reports)
+        if (std::isfinite(one.value))
+          best = std::min(best, earlier.problem.maximizes ? -one.value : one.value);
+      Configuration made;
+      for (const HyperParameter &parameter : space) {
+        auto from = std::ranges::find(earlier.problem.space, parameter.name, &HyperParameter::name);
+        if (from == earlier.problem.space.end() || from->kind != parameter.kind)
+          break;
+        double value = trial.configuration[static_cast<size_t>(from - earlier.problem.space.begin())];
+        if (parameter.kind == HyperParameter::Kind::Choice) {
+          auto choice = std::ranges::find(parameter.choices, from->choices[static_cast<size_t>(value)]);
+          if (choice == parameter.choices.end())
+            break;
+          value = static_cast<double>(choice - parameter.choices.begin());
+        } else if (value < parameter.min || value > parameter.max) {
+          break;
+        }
+        made.push_back(value);
+      }
+      if (made.size() == space.size() && std::isfinite(best))
+        out.emplace_back(best, std::move(made));
+    }
+    std::ranges::stable_sort(out, {}, &std::pair<double, Configuration>::first);
+    std::vector<Configuration> ranked;
+    for (auto &[value, configuration] : out)
+      ranked.push_back(std::move(configuration));
+    return ranked;
+  }
+
+  // ---- On a table
+
+  int runTable() {
+    auto file = readFile(workspace.diagnostics(), options.table);
+    if (!file)
+      return end(kWrongInput);
+    auto table = readTrialTable(workspace.diagnostics().sources().text(*file).str(), options.table, report.problem.space);
+    if (!table) {
+      workspace.reportAll(table.error());
+      return end(kWrongInput);
+    }
+    if (table->units < report.problem.maxUnits)
+      return wrong(fmt::format("the table has values of {} units, but a complete trial has {}", table->units,
+                               report.problem.maxUnits));
+    report.source = options.table;
+    report.assumptions.push_back(
+        fmt::format("trials are rows of the table ({}), each at most once: of what is proposed the nearest one",
+                    table->rows.size()));
+    if (!widthsFit())
+      return end(kWrongInput);
+    TableRunner runner(report.problem, *table);
+    auto result = tuning::tune(report.problem, runner);
+    if (!result)
+      return wrong(result.error().message);
+    report.result = std::move(*result);
+    if (ways.size() > 1 || options.seeds > 1)
+      compare(*table);
+    return answer();
+  }
+
+  /// Leaves out widths that the devices do not have.
+  bool widthsFit() {
+    TuningProblem &problem = report.problem;
+    std::erase_if(problem.widths,
+                  [&](const Width &one) { return one.slots > problem.devices * problem.slotsPerDevice; });
+    return true;
+  }
+
+  struct SeedRun {
+    double seconds = 0, value = 0;
+    TuningResult result;
+  };
+
+  void compare(const TrialTable &table) {
+    const auto seeds = static_cast<size_t>(options.seeds);
+    std::vector<std::vector<SeedRun>> runs(ways.size(), std::vector<SeedRun>(seeds));
+    ThreadPool(0).each(ways.size() * seeds, [&](size_t i) {
+      const Way &way = ways[i / seeds];
+      TuningProblem problem = report.problem;
+      problem.proposals = way.proposals, problem.sharing = way.sharing, problem.fixedSlots = way.slots;
+      problem.seed = static_cast<uint64_t>(options.seed) + i % seeds;
+      TableRunner runner(problem, table);
+      SeedRun &run = runs[i / seeds][i % seeds];
+      if (auto result = tuning::tune(problem, runner)) {
+        run.seconds = result->seconds;
+        run.value = result->incumbents.empty() ? 0 : result->incumbents.back().value;
+        run.result = std::move(*result);
+      }
+    });
+    for (size_t w = 0; w < ways.size(); ++w)
+      report.compared.push_back(comparedOf(ways[w].name, runs[w], runs[0]));
+  }
+
+  ComparedTuning comparedOf(const std::string &name, const std::vector<SeedRun> &runs,
+                            const std::vector<SeedRun> &own) const {
+    ComparedTuning out{.name = name};
+    std::vector<double> seconds, values, ratios;
+    const auto count = static_cast<double>(runs.size());
+    for (size_t i = 0; i < runs.size(); ++i) {
+      const SeedRun &run = runs[i];
+      seconds.push_back(run.seconds), values.push_back(run.value);
+      ratios.push_back(std::log(own[i].seconds / run.seconds));
+      out.trials += static_cast<double>(run.result.trials.size()) / count;
+      out.units += static_cast<double>(run.result.units) / count;
+      out.busy += run.result.deviceSeconds / run.seconds / static_cast<double>(report.problem.devices) / count;
+      out.reached += report.problem.target && !run.result.incumbents.empty() &&
+                     !isBetter(report.problem, *report.problem.target, run.value);
+    }
+    auto mean = [](const std::vector<double> &of) {
+      auto made = jobs::bootstrapInterval(of, 0.95);
+      return SeedMean{made.mean, made.low, made.high};
+    };
+    out.seconds = mean(seconds), out.value = mean(values);
+    const SeedMean ratio = mean(ratios);
+    out.change = {std::expm1(ratio.mean), std::expm1(ratio.low), std::expm1(ratio.high)};
+    return out;
+  }
+
+  // ---- Programs
+
+  int runPrograms() {
+    if (options.program.empty())
+      return wrong("--engine runs programs: --program 'python3 train.py' is one");
+    if (options.output.empty())
+      return wrong("trials have folders: -o FOLDER");
+    service::EngineOptions settings;
+    for (const std::string &option : options.engineOptions) {
+      auto [key, value] = llvm::StringRef(option).split('=');
+      settings[key.str()] = value.str();
+    }
+    settings.try_emplace("folder", options.output + "/engine");
+    auto engine = service::makeEngine(options.engine, settings);
+    if (!engine)
+      return wrong(engine.error().message);
+    auto nodes = (*engine)->nodes();
+    if (!nodes)
+      return wrong(nodes.error().message);
+    std::erase_if(*nodes, [](const service::EngineNode &node) {
+      return node.state != service::EngineNode::State::Up || node.devices < 1;
+    });
+    if (nodes->empty())
+      return wrong("the engine has no node with devices that is up: --engine-option nodes=here=cpu:4 names one");
+    TuningProblem &problem = report.problem;
+    problem.devicesPerNode = std::ranges::min_element(*nodes, {}, &service::EngineNode::devices)->devices;
+    problem.devices = problem.devicesPerNode * static_cast<int64_t>(nodes->size());
+    if (problem.slotsPerDevice > 1) {
+      std::erase_if(problem.widths, [&](const Width &one) { return one.slots < problem.slotsPerDevice; });
+      for (Width &width : problem.widths)
+        width.slots /= problem.slotsPerDevice;
+      problem.fixedSlots = std::max<int64_t>(1, problem.fixedSlots / problem.slotsPerDevice);
+      problem.slotsPerDevice = 1;
+      report.assumptions.push_back("devices of an engine are not shared by trials");
+    }
+    widthsFit();
+    report.source = options.program;
+    SolverMonitor monitor("tune", {.isLast = true});
+    monitor.found();
+    EngineTrials runner(std::move(*engine), {.folder = options.output + "/trials",
+                                             .program = options.program,
+                                             .problem = &problem,
+                                             .nodes = *nodes,
+                                             .stop = monitor.stop()});
+    auto result = tuning::tune(problem, runner, monitor.stop());
+    if (!result) {
+      workspace.report(result.error());
+      return end(kWrongInput);
+    }
+    report.result = std::move(*result);
+    if (!monitor.reason().empty())
+      report.status = Status::Stopped;
+    report.assumptions.push_back(fmt::format("times are those of the plan: a unit takes {} s on one device, as stated",
+                                             problem.unitSeconds));
+    return answer();
+  }
+
+  // ---- The answer
+
+  int answer() {
+    const TuningResult &result = report.result;
+    if (report.status != Status::Stopped && report.problem.target && !result.incumbents.empty() &&
+        !isBetter(report.problem, *report.problem.target, result.incumbents.back().value))
+      report.status = Status::Reached;
+    const Verification verified = verifyTuning(report.problem, result);
+    for (const Error &error : verified.findings)
+      workspace.diagnostics().error(Code::InternalError, {}, "the tuning does not hold: " + error.message);
+    if (!verified.holds())
+      return end(kInternal);
+    if (!options.output.empty() && !AnswerFolder(workspace.diagnostics(), options.output).write(filesOf(report)).commit())
+      return end(kWrongInput);
+    if (options.json)
+      standardOutput() << jsonText(toDocument(report)) << "\n";
+    else
+      standardOutput() << tuningText(report, TextStyle::of(standardOutput()));
+    return end(result.incumbents.empty() ? kUnknown : kDone);
+  }
+
+  const TuneOptions &options;
+  Workspace workspace;
+  TuningReport report;
+  std::vector<Way> ways;
+};
+
+} // namespace
+
+int tune(const TuneOptions &options) { return Tune(options).run(); }
+
+} // namespace accord

@@ -1,0 +1,223 @@
+#include "lib/driver/tuning/EngineTrials.h"
+#include "lib/support/documents/AnswerFile.h"
+#include "lib/support/documents/JsonText.h"
+#include "llvm/Support/JSON.h"
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <limits>
+#include <thread>
+
+namespace accord {
+namespace {
+using namespace service;
+namespace fs = std::filesystem;
+
+/// Between two looks at files, and at the engine, which may be slow to answer.
+constexpr auto kLook = std::chrono::milliseconds(20);
+constexpr int kLooksPerAsk = 10;
+/// Seconds from the signal to save to the end of a program: it saves behind each unit anyway.
+constexpr double kNotice = 5;
+
+std::string readAll(const std::string &path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string configurationJson(const tuning::TuningProblem &problem, const tuning::Configuration &configuration) {
+  llvm::json::Object object;
+  for (size_t i = 0; i < problem.space.size(); ++i) {
+    const tuning::HyperParameter &parameter = problem.space[i];
+    if (parameter.kind == tuning::HyperParameter::Kind::Integer) {
+      object[parameter.name] = static_cast<int64_t>(configuration[i]);
+    } else if (parameter.kind == tuning::HyperParameter::Kind::Real) {
+      object[parameter.name] = configuration[i];
+    } else { // numbers among choices are numbers for the program too
+      const std::string &choice = parameter.choices[static_cast<size_t>(configuration[i])];
+      auto number = llvm::json::parse(choice);
+      if (number && (number->getAsNumber() || number->getAsBoolean()))
+        object[parameter.name] = *number;
+      else
+        object[parameter.name] = choice;
+      if (!number)
+        llvm::consumeError(number.takeError());
+    }
+  }
+  return jsonText(std::move(object)) + "\n";
+}
+
+/// The last line that a program wrote, which often says why it ended.
+std::string lastLine(const std::string &path) {
+  llvm::StringRef text;
+  const std::string all = readAll(path);
+  text = llvm::StringRef(all).rtrim();
+  text = text.substr(text.rfind('\n') + 1);
+  return text.substr(0, 200).str();
+}
+
+} // namespace
+
+EngineTrials::EngineTrials(std::unique_ptr<Engine> engine, EngineTrialsRequest request)
+    : engine_(std::move(engine)), request_(std::move(request)),
+      prefix_(fmt::format("tune-{}-{:x}-", sha256Of(fs::absolute(request_.folder).string()).substr(0, 8),
+                          std::chrono::system_clock::now().time_since_epoch() / std::chrono::milliseconds(1))) {}
+
+EngineTrials::~EngineTrials() {
+  for (auto &[trial, course] : courses_)
+    if (!course.task.empty())
+      waitForEnd(course.task, kNotice);
+}
+
+std::string EngineTrials::folderOf(unsigned trial) const { return fmt::format("{}/{:05}", request_.folder, trial); }
+
+Result<std::optional<EngineTask>> EngineTrials::find(const std::string &task) {
+  ACCORD_TRY(tasks, engine_->tasks());
+  for (const EngineTask &one : tasks)
+    if (one.name == task)
+      return std::optional(one);
+  return std::optional<EngineTask>();
+}
+
+/// Ends a task and waits until it is over; a trial never runs twice at a time.
+void EngineTrials::waitForEnd(const std::string &task, double notice) {
+  for (bool isAsked = false;; isAsked = true) {
+    auto found = find(task);
+    if (found && (!*found || isOver((*found)->state)))
+      return;
+    if (!isAsked && found)
+      (void)engine_->stop(**found, notice);
+    std::this_thread::sleep_for(kLook * kLooksPerAsk);
+  }
+}
+
+/// Whole lines that were added since; what is no value of the next unit is passed over.
+void EngineTrials::readValues(unsigned trial) {
+  Course &course = courses_[trial];
+  const std::string text = readAll(folderOf(trial) + "/values");
+  for (size_t end; (end = text.find('\n', course.read)) != std::string::npos; course.read = end + 1) {
+    llvm::StringRef line = llvm::StringRef(text).slice(course.read, end).trim();
+    auto parsed = llvm::json::parse(line);
+    if (!parsed) {
+      llvm::consumeError(parsed.takeError());
+      // Python writes NaN and Infinity, which JSON does not have.
+      std::string numbers = line.str();
+      for (const char *word : {"-Infinity", "Infinity", "NaN"})
+        for (size_t at; (at = numbers.find(word)) != std::string::npos;)
+          numbers.replace(at, llvm::StringRef(word).size(), "null");
+      parsed = llvm::json::parse(numbers);
+      if (!parsed) {
+        llvm::consumeError(parsed.takeError());
+        continue;
+      }
+    }
+    const llvm::json::Object *object = parsed->getAsObject();
+    const auto unit = object ? object->getInteger("unit") : std::nullopt;
+    const llvm::json::Value *value = object ? object->get("value") : nullptr;
+    if (!unit || *unit < 1 || *unit > request_.problem->maxUnits || !value)
+      continue;
+    if (course.values.size() < static_cast<size_t>(*unit))
+      course.values.resize(static_cast<size_t>(*unit));
+    auto &slot = course.values[static_cast<size_t>(*unit) - 1];
+    if (!slot) // what was said first counts
+      slot = value->getAsNumber().value_or(std::numeric_limits<double>::infinity());
+  }
+}
+
+Result<void> EngineTrials::start(const tuning::Segment &segment, const tuning::Configuration &configuration,
+                                 int64_t until) {
+  Course &course = courses_[segment.trial];
+  const std::string folder = folderOf(segment.trial);
+  const std::string json = configurationJson(*request_.problem, configuration);
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  const std::string file = folder + "/configuration.json";
+  if (fs::exists(file) && readAll(file) != json)
+    return Error{Code::BadCommandLine,
+                 fmt::format("'{}' has a trial of another tuning: name another folder, or remove it", folder)};
+  if (!(std::ofstream(file) << json).flush())
+    return Error{Code::CannotWrite, fmt::format("'{}' cannot be written", file)};
+  course.failure = readAll(folder + "/failed");
+  readValues(segment.trial);
+  if (!course.failure.empty() || course.values.size() >= static_cast<size_t>(until))
+    return {}; // it is known how it went
+  if (!course.task.empty())
+    waitForEnd(course.task, kNotice);
+
+  const int64_t perNode = request_.problem->devicesPerNode;
+  const auto devices = static_cast<int64_t>(segment.devices.size());
+  TaskRequest task;
+  task.name = fmt::format("{}{}-{}", prefix_, segment.trial, ++started_);
+  task.job = segment.trial + 1, task.run = static_cast<int64_t>(started_);
+  task.tenant = "tuning";
+  for (int64_t device : segment.devices) {
+    const std::string &node = request_.nodes[static_cast<size_t>(device / perNode)].name;
+    if (task.nodes.empty() || task.nodes.back() != node)
+      task.nodes.push_back(node);
+  }
+  task.deviceType = request_.nodes.front().deviceType;
+  task.devicesPerNode = std::min(devices, perNode);
+  task.command = {"sh", "-c", request_.program};
+  task.folder = folder;
+  task.notice = kNotice;
+  task.layout = {.pools = {{task.deviceType, static_cast<int64_t>(task.nodes.size()), task.devicesPerNode}},
+                 .nodes = static_cast<int64_t>(task.nodes.size()),
+                 .perNode = task.devicesPerNode,
+                 .job = task.name,
+                 .title = fmt::format("trial {}", segment.trial),
+                 .environment = {}};
+  task.environment = {{"ACCORD_GUARD", "off"}, // there is no plan with which devices would be compared
+                      {"ACCORD_TRIAL", std::to_string(segment.trial)},
+                      {"ACCORD_TRIAL_FOLDER", fs::absolute(folder).string()},
+                      {"ACCORD_CONFIGURATION", fs::absolute(file).string()},
+                      {"ACCORD_VALUES", fs::absolute(folder + "/values").string()},
+                      {"ACCORD_UNITS", std::to_string(until)}};
+  task.batch.torchrun = false, task.batch.exclusive = false;
+  ACCORD_TRY(id, engine_->submit(task));
+  (void)id;
+  course.task = task.name;
+  return {};
+}
+
+void EngineTrials::pause(unsigned trial) {
+  Course &course = courses_[trial];
+  if (!course.task.empty())
+    waitForEnd(std::exchange(course.task, ""), kNotice);
+}
+
+Result<tuning::TrialValue> EngineTrials::value(unsigned trial, const tuning::Configuration & /*configuration*/,
+                                               int64_t unit) {
+  const auto index = static_cast<size_t>(unit) - 1;
+  bool isOverNow = false;
+  for (int looks = 0;; ++looks) {
+    Course &course = courses_[trial];
+    readValues(trial);
+    if (index < course.values.size() && course.values[index])
+      return tuning::TrialValue{course.values[index]};
+    if (!course.failure.empty())
+      return tuning::TrialValue{std::nullopt, course.failure};
+    if (isStopping())
+      return tuning::TrialValue{.value = std::nullopt, .isStopped = true};
+    if (isOverNow || course.task.empty()) { // it has ended before, so that its values are all there
+      const std::string folder = folderOf(trial);
+      auto found = find(course.task);
+      const EngineTask task = found && *found ? **found : EngineTask();
+      const std::string last = lastLine(folder + "/output");
+      course.failure = fmt::format("the program ended without a value for unit {}{}{}", unit,
+                                   task.exitCode >= 0 ? fmt::format(" (status {})", task.exitCode) : "",
+                                   last.empty() ? "" : ": " + last);
+      if (!(std::ofstream(folder + "/failed") << course.failure).flush())
+        return Error{Code::CannotWrite, fmt::format("'{}/failed' cannot be written", folder)};
+      continue;
+    }
+    if (looks % kLooksPerAsk == 0) {
+      ACCORD_TRY(found, find(course.task));
+      isOverNow = !found || isOver(found->state);
+    }
+    if (!isOverNow)
+      std::this_thread::sleep_for(kLook);
+  }
+}
+
+} // namespace accord

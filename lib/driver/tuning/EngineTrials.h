@@ -1,0 +1,61 @@
+// Trials that are programs on a cluster: each in a folder of its own, on the devices that the tuner gives it.
+//
+// A program finds in its environment ACCORD_CONFIGURATION (a JSON file with the hyper-parameters), ACCORD_UNITS (units to
+// have done at its end), ACCORD_VALUES (a file to which it adds a line {"unit": 3, "value": 0.91} after each unit, once
+// the state behind it is saved), ACCORD_TRIAL (its number) and ACCORD_TRIAL_FOLDER, in which it works. It goes on from
+// the state that it has saved there.
+//
+// Values stay in the folders, so a tuning that was interrupted goes on with them: it comes to the same result as if it had
+// not been, where a program says the same for the same configuration.
+#pragma once
+#include "lib/service/engines/Engine.h"
+#include "lib/tuning/solve/Tuner.h"
+#include <atomic>
+
+namespace accord {
+
+struct EngineTrialsRequest {
+  std::string folder;  ///< of all trials; made where it is not there
+  std::string program; ///< words for `sh -c`
+  const tuning::TuningProblem *problem = nullptr;
+  std::vector<service::EngineNode> nodes;  ///< with as many devices each as the problem says
+  const std::atomic<bool> *stop = nullptr; ///< ends waiting
+};
+
+class EngineTrials final : public tuning::TrialRunner {
+public:
+  EngineTrials(std::unique_ptr<service::Engine> engine, EngineTrialsRequest request);
+  /// Ends the programs that still run.
+  ~EngineTrials() override;
+
+  std::optional<tuning::Configuration> accept(tuning::Configuration proposed) override { return proposed; }
+  /// Error A0803 where the folder cannot be written, A0801 where it has trials of another tuning, and those of the engine.
+  Result<void> start(const tuning::Segment &segment, const tuning::Configuration &configuration,
+                     int64_t until) override;
+  void pause(unsigned trial) override;
+  Result<tuning::TrialValue> value(unsigned trial, const tuning::Configuration &configuration, int64_t unit) override;
+  /// Programs that were started.
+  size_t started() const { return started_; }
+
+private:
+  /// What is known of a trial beside its folder.
+  struct Course {
+    std::string task; ///< that was started last; empty: none
+    std::vector<std::optional<double>> values;
+    std::string failure; ///< why it has no more values
+    size_t read = 0;     ///< bytes of its values
+  };
+  std::string folderOf(unsigned trial) const;
+  void readValues(unsigned trial);
+  Result<std::optional<service::EngineTask>> find(const std::string &task);
+  bool isStopping() const { return request_.stop && request_.stop->load(); }
+  void waitForEnd(const std::string &task, double notice);
+
+  std::unique_ptr<service::Engine> engine_;
+  const EngineTrialsRequest request_;
+  const std::string prefix_; ///< of names of tasks
+  std::map<unsigned, Course> courses_;
+  size_t started_ = 0;
+};
+
+} // namespace accord

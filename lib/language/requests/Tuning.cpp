@@ -1,0 +1,269 @@
+#include "lib/language/requests/Tuning.h"
+#include "lib/language/requests/BlockReader.h"
+#include "lib/language/requests/RequestKeys.h"
+#include <fmt/format.h>
+#include <numeric>
+
+namespace accord {
+namespace {
+using tuning::HyperParameter;
+
+constexpr int64_t kMaxUnits = 1'000'000, kMaxTrials = 100'000, kMaxDevices = 4096, kMaxPerDevice = 16;
+constexpr int64_t kMaxParameters = 64, kMaxHours = 10'000;
+
+class TuningReader {
+public:
+  TuningReader(Diagnostics &diags, const Lookup &lookup) : reader(diags, lookup, "a tuning"), diags(diags) {}
+  tuning::TuningProblem out;
+
+  void read(const ast::Declaration &block) {
+    out.name = block.name.text;
+    for (const ast::Entry &entry : block.entries) {
+      auto *pair = entry.as<ast::KeyValue>();
+      auto *node = entry.as<ast::Node>();
+      if (auto *rule = entry.as<ast::Rule>())
+        readRule(*rule, entry);
+      else if (pair)
+        readPair(*pair, entry);
+      else if (node && node->kind.text == "search" && reader.once(node->kind))
+        for (const ast::Entry &parameter : node->entries)
+          readParameter(parameter);
+      else if (node && node->kind.text != "search")
+        reader.unknown(node->kind, requestKeyNames("tuning"), /*pair=*/false);
+      else if (!node)
+        diags.error(Code::UnknownEntryKind, entry.range, "a tuning has no paths");
+    }
+    auto lacks = [&](const char *what, const char *example) {
+      diags.error(Code::MissingKey, block.kindRange, fmt::format("tuning '{}' {}", out.name, what))
+          .help(fmt::format("for example: {}", example));
+    };
+    if (out.space.empty())
+      lacks("has nothing to choose", "search { learning_rate = log(1e-4..0.1), batch = {32, 64, 128} }");
+    if (!reader.given("units"))
+      lacks("does not say how long a trial is", "units = 1..27");
+    if (!hasObjective)
+      lacks("has no objective", "maximize accuracy");
+    addWidths();
+  }
+
+private:
+  void readRule(const ast::Rule &rule, const ast::Entry &entry) {
+    if (rule.kind == ast::RuleKind::Require) {
+      diags.error(Code::NotSupported, entry.range, "a tuning has no requirements")
+          .help("'target = 0.93' ends it where the objective is as good");
+      return;
+    }
+    reader.rule(
+        entry, rule, {}, [](const BlockReader::Limit &) {},
+        [&](bool maximize) {
+          hasObjective = true;
+          out.maximizes = maximize;
+          const Constant name = reader.value(*rule.expr);
+          if (auto *word = name.as<Word>())
+            out.objective = word->text;
+          else if (!name.failed())
+            diags
+                .error(Code::WrongType, name.range,
+                       fmt::format("the objective is what the program calls it, not {}", name.describe()))
+                .help("for example: maximize accuracy");
+        });
+  }
+
+  void readPair(const ast::KeyValue &pair, const ast::Entry &entry) {
+    const std::string &key = pair.key.text;
+    if (!llvm::is_contained(requestKeyNames("tuning"), key) || key == "search") {
+      reader.unknown(pair.key, requestKeyNames("tuning"), /*pair=*/true);
+      return;
+    }
+    auto seconds = [&](double &to, bool open) {
+      return [&reader = reader, &diags = diags, &to, open, key](const Constant &value) {
+        auto time = reader.time(value, key, kMaxHours);
+        if (time && open && time->sign() == 0)
+          diags.error(Code::OutOfRange, value.range, fmt::format("'{}' is above 0", key));
+        else if (time)
+          to = time->toDouble();
+      };
+    };
+    auto whole = [&](int64_t &to, int64_t min, int64_t max) {
+      return [&reader = reader, &to, min, max, key](const Constant &value) {
+        if (auto number = reader.integer(value, key, min, max))
+          to = *number;
+      };
+    };
+    reader.read(pair, entry,
+                {{"units", [&](const Constant &value) { units(value); }},
+                 {"reduction", whole(out.reduction, 2, 100)},
+                 {"trials", whole(out.trials, 1, kMaxTrials)},
+                 {"target",
+                  [&](const Constant &value) {
+                    if (auto number = reader.number(value, key, -1'000'000'000, 1'000'000'000))
+                      out.target = number->toDouble();
+                  }},
+                 {"unit", seconds(out.unitSeconds, true)},
+                 {"restart", seconds(out.restart, false)},
+                 {"speed", [&](const Constant &value) { speeds(value, key, kMaxDevices, 1e6, speedOf); }},
+                 {"shared", [&](const Constant &value) { speeds(value, key, kMaxPerDevice, 1, sharedOf); }}});
+  }
+
+  /// `1..27`, or 27: none is stopped before.
+  void units(const Constant &value) {
+    auto *range = value.as<Choice>();
+    if (!range || range->kind != Choice::Kind::Range) {
+      if (auto number = reader.integer(value, "units", 1, kMaxUnits))
+        out.minUnits = out.maxUnits = *number;
+      return;
+    }
+    Constant low{value.range, range->low}, high{value.range, range->high};
+    auto min = reader.integer(low, "units", 1, kMaxUnits);
+    auto max = min ? reader.integer(high, "units", *min, kMaxUnits) : std::nullopt;
+    if (max)
+      out.minUnits = *min, out.maxUnits = *max;
+  }
+
+  /// `{2: 1.85, 4: 2.6}`: a number of devices or trials, and a speed above 0.
+  void speeds(const Constant &value, const std::string &key, int64_t maxCount, int64_t maxSpeed,
+              std::map<int64_t, double> &to) {
+    auto *map = value.as<MapValue>();
+    if (!map) {
+      diags.error(Code::WrongType, value.range, fmt::format("'{}' is a map, not {}", key, value.describe()))
+          .help(key == "speed" ? "for example {2: 1.85, 4: 3.4}: on 4 devices 3.4 times as fast as on one"
+                               : "for example {2: 0.7}: two on a device, each 0.7 times as fast as alone");
+      return;
+    }
+    for (const auto &[name, speed] : map->pairs) {
+      int64_t count = 0;
+      if (llvm::StringRef(name.text).getAsInteger(10, count) || count < 2 || count > maxCount) {
+        diags.error(Code::OutOfRange, name.range,
+                    fmt::format("'{}' is by a whole number from 2 to {}, not '{}'", key, maxCount, name.text));
+        continue;
+      }
+      if (auto number = reader.number(*speed, key, 0, maxSpeed))
+        if (number->sign() > 0 || (diags.error(Code::OutOfRange, speed->range, "a speed is above 0"), false))
+          to[count] = number->toDouble();
+    }
+  }
+
+  void readParameter(const ast::Entry &entry) {
+    auto *pair = entry.as<ast::KeyValue>();
+    if (!pair) {
+      diags.error(Code::UnknownEntryKind, entry.range, "a hyper-parameter is NAME = what it may be")
+          .help("for example: learning_rate = log(1e-4..0.1)");
+      return;
+    }
+    reader.clauses(entry, kNoClause);
+    for (const HyperParameter &earlier : out.space)
+      if (earlier.name == pair->key.text) {
+        diags.error(Code::DuplicateName, pair->key.range, fmt::format("'{}' stands here twice", earlier.name));
+        return;
+      }
+    if (pair->key.text == "seconds") {
+      diags.error(Code::DuplicateName, pair->key.range,
+                  "a hyper-parameter is not called 'seconds', as the time of a unit is in tables");
+      return;
+    }
+    if (out.space.size() >= size_t(kMaxParameters)) {
+      diags.error(Code::OutOfRange, pair->key.range, fmt::format("more than {} hyper-parameters", kMaxParameters));
+      return;
+    }
+    const Constant value = reader.value(*pair->value);
+    if (auto parameter = parameterOf(pair->key.text, value))
+      out.space.push_back(std::move(*parameter));
+  }
+
+  std::optional<HyperParameter> parameterOf(const std::string &name, const Constant &value) {
+    if (value.failed())
+      return std::nullopt;
+    if (auto *call = value.as<CallValue>(); call && (call->name == "log" || call->name == "real")) {
+      CallArguments arguments(reader, *call, value.range, {"range"}, {"real"});
+      const Constant *range = arguments.good() ? arguments.get("range") : nullptr;
+      auto *choice = range ? range->as<Choice>() : nullptr;
+      if (range && !range->failed() && (!choice || choice->kind != Choice::Kind::Range))
+        return wrong(name, *range);
+      if (!choice)
+        return std::nullopt;
+      return numbers(name, *range, *choice, call->name == "log", call->name == "real" || arguments.flag("real"));
+    }
+    auto *choice = value.as<Choice>();
+    if (choice && choice->kind == Choice::Kind::Range && choice->step.value.sign() == 0)
+      return numbers(name, value, *choice, false, false);
+    HyperParameter out{.name = name, .kind = HyperParameter::Kind::Choice};
+    Constants members = choice ? membersOf(value) : Constants{};
+    for (const Constant &member : members) {
+      if (auto *word = member.as<Word>())
+        out.choices.push_back(word->text);
+      else if (auto *text = member.as<ast::Text>())
+        out.choices.push_back(text->value);
+      else if (auto *flag = member.as<bool>())
+        out.choices.push_back(*flag ? "true" : "false");
+      else if (auto *number = member.as<Quantity>(); number && number->dimensionless())
+        out.choices.push_back(number->print());
+      else if (!member.failed())
+        return wrong(name, member);
+    }
+    if (out.choices.empty())
+      return wrong(name, value);
+    return out;
+  }
+
+  std::optional<HyperParameter> numbers(const std::string &name, const Constant &value, const Choice &range, bool isLog,
+                                        bool isReal) {
+    const Rational &low = range.low.value, &high = range.high.value;
+    if (!range.low.dimensionless() || !range.high.dimensionless()) {
+      diags.error(Code::UnexpectedUnit, value.range, fmt::format("'{}' is of plain numbers", name));
+      return std::nullopt;
+    }
+    if (isLog && low.sign() <= 0) {
+      diags.error(Code::OutOfRange, value.range, fmt::format("the logarithm of '{}' is of numbers above 0", name));
+      return std::nullopt;
+    }
+    HyperParameter out{.name = name, .isLog = isLog};
+    out.min = low.toDouble(), out.max = high.toDouble();
+    constexpr double kLargest = 1e15; // whole numbers are exact
+    if (!(std::abs(out.min) <= kLargest && std::abs(out.max) <= kLargest)) {
+      diags.error(Code::OutOfRange, value.range, fmt::format("'{}' is of numbers up to {:g}", name, kLargest));
+      return std::nullopt;
+    }
+    out.kind = low.isInteger() && high.isInteger() && !isReal ? HyperParameter::Kind::Integer
+                                                              : HyperParameter::Kind::Real;
+    return out;
+  }
+
+  std::nullopt_t wrong(const std::string &name, const Constant &value) {
+    diags
+        .error(Code::WrongType, value.range,
+               fmt::format("'{}' is a range or a set of words and numbers, not {}", name, value.describe()))
+        .help("for example log(1e-4..0.1), 1..5, real(0..1) or {32, 64, 128}");
+    return std::nullopt;
+  }
+
+  /// Trials that share a device, and trials on several: all in slots.
+  void addWidths() {
+    for (const auto &[count, speed] : sharedOf)
+      out.slotsPerDevice = std::lcm(out.slotsPerDevice, count);
+    out.widths.clear();
+    for (auto one = sharedOf.rbegin(); one != sharedOf.rend(); ++one)
+      out.widths.push_back({out.slotsPerDevice / one->first, one->second});
+    out.widths.push_back({out.slotsPerDevice, 1});
+    for (const auto &[count, speed] : speedOf)
+      out.widths.push_back({out.slotsPerDevice * count, speed});
+  }
+
+  BlockReader reader;
+  Diagnostics &diags;
+  bool hasObjective = false;
+  std::map<int64_t, double> speedOf, sharedOf;
+};
+
+} // namespace
+
+std::optional<tuning::TuningProblem> tuningRequest(const ast::Declaration &block, Diagnostics &diags,
+                                                   const Lookup &lookup) {
+  const size_t before = diags.errors();
+  TuningReader reader(diags, lookup);
+  reader.read(block);
+  if (diags.errors() != before)
+    return std::nullopt;
+  return std::move(reader.out);
+}
+
+} // namespace accord

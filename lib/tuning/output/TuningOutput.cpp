@@ -1,0 +1,255 @@
+#include "lib/tuning/output/TuningOutput.h"
+#include "lib/support/documents/Csv.h"
+#include "lib/support/documents/JsonParse.h"
+#include "lib/support/documents/JsonText.h"
+#include "lib/support/documents/SummaryLines.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+using namespace llvm;
+namespace accord::tuning {
+namespace {
+
+void describeParameter(JsonFields &f, HyperParameter &parameter) {
+  f.field("name", parameter.name)
+      .field("kind", parameter.kind,
+             [](JsonVisitor &v, HyperParameter::Kind &kind) {
+               v.oneOf(kind, {"real", "integer", "choice"}, "unknown kind of hyper-parameter");
+             })
+      .field("min", parameter.min, kAnyNumber)
+      .field("max", parameter.max, kAnyNumber)
+      .field("log", parameter.isLog)
+      .field("choices", parameter.choices);
+}
+
+void describeProblem(JsonFields &f, TuningProblem &problem) {
+  f.field("name", problem.name)
+      .about("as the program calls it")
+      .field("objective", problem.objective)
+      .field("maximizes", problem.maximizes)
+      .field("space", problem.space, describeParameter)
+      .about("before a trial may be stopped, and of a complete one")
+      .field("min_units", problem.minUnits, kFromOne)
+      .field("max_units", problem.maxUnits, kFromOne)
+      .about("of so many trials that reach a rung one goes on")
+      .field("reduction", problem.reduction, IntegerRange{2})
+      .field("trials", problem.trials, kFromOne)
+      .field("devices", problem.devices, kFromOne)
+      .field("devices_per_node", problem.devicesPerNode, kFromOne)
+      .about("so many slots are a device")
+      .field("slots_per_device", problem.slotsPerDevice, kFromOne)
+      .about("on how much a trial may run")
+      .field("widths", problem.widths,
+             [](JsonFields &g, Width &width) {
+               g.field("slots", width.slots, kFromOne)
+                   .about("1 is that of one whole device")
+                   .field("speed", width.speed, NumberRange{.open = true});
+             })
+      .field("restart_s", problem.restart)
+      .field("unit_s", problem.unitSeconds)
+      .field("proposals", problem.proposals,
+             [](JsonVisitor &v, Proposals &one) { v.oneOf(one, {"random", "density"}, "unknown proposals"); })
+      .field("sharing", problem.sharing,
+             [](JsonVisitor &v, Sharing &one) { v.oneOf(one, {"joint", "fixed"}, "unknown sharing"); })
+      .field("fixed_slots", problem.fixedSlots, kFromOne)
+      .about("0: no limit")
+      .field("max_s", problem.maxSeconds)
+      .maybe("target", problem.target, kAnyNumber)
+      .field("seed", problem.seed)
+      .about("configurations that were proposed before all others")
+      .field("first", problem.first, [](JsonVisitor &v, Configuration &one) { visitValue(v, one, kAnyNumber); });
+}
+
+void describeReport(JsonFields &f, Report &report) {
+  f.field("unit", report.unit)
+      .about("null: the training has diverged")
+      .field("value", report.value, [](JsonVisitor &v, double &value) { v.numberOrNull(value, kAnyNumber); })
+      .about("seconds of the plan")
+      .field("time_s", report.time);
+}
+
+void describeTrial(JsonFields &f, Trial &trial) {
+  f.field("state", trial.state,
+          [](JsonVisitor &v, Trial::State &one) {
+            v.oneOf(one, {"paused", "complete", "diverged", "failed"}, "unknown state of a trial");
+          })
+      .about("a value of each hyper-parameter: a number, or the index of a choice")
+      .field("configuration", trial.configuration, kAnyNumber)
+      .field("unit_s", trial.unitSeconds)
+      .field("reports", trial.reports, describeReport)
+      .about("of one that failed")
+      .field("reason", trial.reason);
+}
+
+void describeSegment(JsonFields &f, Segment &segment) {
+  f.field("trial", segment.trial)
+      .about("units that it had done, before and behind")
+      .field("from", segment.from)
+      .field("to", segment.to)
+      .field("slots", segment.slots, kFromOne)
+      .field("devices", segment.devices)
+      .field("start_s", segment.start)
+      .field("end_s", segment.end);
+}
+
+void describeMean(JsonFields &f, SeedMean &mean) {
+  f.field("mean", mean.mean, kAnyNumber).field("low", mean.low, kAnyNumber).field("high", mean.high, kAnyNumber);
+}
+
+std::string percent(double share) { return fmt::format("{:+.1f} %", 100 * share); }
+std::string seconds(double value) {
+  return value >= 7200 ? fmt::format("{:.2f} h", value / 3600) : fmt::format("{:.4g} s", value);
+}
+std::string interval(const SeedMean &mean, const std::function<std::string(double)> &text) {
+  return fmt::format("{} ({} .. {})", text(mean.mean), text(mean.low), text(mean.high));
+}
+
+const char *wordOf(Trial::State state) {
+  static constexpr const char *kWords[] = {"paused", "complete", "diverged", "failed"};
+  return kWords[static_cast<size_t>(state)];
+}
+
+std::string comparisonText(const TuningReport &report, const TextStyle &style) {
+  std::string out = fmt::format("\n  Over {} seeds, with bootstrap intervals of 95 %:\n", report.seeds);
+  TextTable table("lrrrrr", {"tuning", report.problem.target ? "time to the target" : "time", "reached",
+                             report.problem.objective, "units", "this one is"});
+  for (const ComparedTuning &one : report.compared) {
+    const bool isOwn = &one == &report.compared.front();
+    const char *verdict = one.change.high < 0 ? "shorter" : one.change.low > 0 ? "longer" : "no gain";
+    table.row({one.name, interval(one.seconds, seconds),
+               report.problem.target ? fmt::format("{} of {}", one.reached, report.seeds) : "",
+               interval(one.value, [](double value) { return fmt::format("{:.4g}", value); }),
+               fmt::format("{:.0f}", one.units),
+               isOwn ? "" : fmt::format("{}: {}", interval(one.change, percent), verdict)});
+  }
+  return out + table.text(style);
+}
+
+} // namespace
+
+void describe(JsonFields &f, SeedMean &mean) { describeMean(f, mean); }
+
+void describe(JsonFields &f, TuningReport &report) {
+  static constexpr StringRef kStatus[] = {"ended", "reached", "stopped"};
+  f.head("tune", kStatus[static_cast<size_t>(report.status)], kStatus)
+      .about("whether all trials ended, the target was reached, or somebody stopped the tuning")
+      .field("ended_by", report.status,
+             [](JsonVisitor &v, TuningReport::Status &one) {
+               v.oneOf(one, {"ended", "reached", "stopped"}, "unknown end of a tuning");
+             })
+      .about("the table, or the program")
+      .field("source", report.source)
+      .field("problem", report.problem, describeProblem)
+      .about("in the order in which they were proposed")
+      .field("trials", report.result.trials, describeTrial)
+      .about("where trials ran when, by start")
+      .field("segments", report.result.segments, describeSegment)
+      .about("each better than the one before")
+      .field("incumbents", report.result.incumbents,
+             [](JsonFields &g, Incumbent &one) {
+               g.field("time_s", one.time)
+                   .field("trial", one.trial)
+                   .field("unit", one.unit)
+                   .field("value", one.value, kAnyNumber);
+             })
+      .field("time_s", report.result.seconds)
+      .field("device_s", report.result.deviceSeconds)
+      .field("units", report.result.units)
+      .field("seeds", report.seeds, kFromOne)
+      .about("other ways to tune, over the seeds")
+      .field("compared", report.compared,
+             [](JsonFields &g, ComparedTuning &one) {
+               g.field("name", one.name)
+                   .about("until the target is reached, or the tuning ends")
+                   .field("time_s", one.seconds, describeMean)
+                   .field("value", one.value, describeMean)
+                   .field("trials", one.trials)
+                   .field("units", one.units)
+                   .field("busy", one.busy, kShare)
+                   .field("reached", one.reached)
+                   .about("of the time of the first against this one's, paired: -0.3 is 30 % shorter")
+                   .field("change", one.change, describeMean);
+             })
+      .field("assumptions", report.assumptions);
+}
+
+Result<TuningReport> tuningFromDocument(StringRef text, const std::string &file) {
+  auto report = readJsonDocument<TuningReport>(
+      text, file, "tune",
+      [](const json::Value &value, TuningReport &read, json::Path at) { return readDocument(value, read, at); });
+  if (!report)
+    return Error{Code::WrongJobSchedule, toString(report.takeError())};
+  return std::move(*report);
+}
+
+std::string tuningText(const TuningReport &report, const TextStyle &style) {
+  const TuningProblem &problem = report.problem;
+  const TuningResult &result = report.result;
+  static constexpr const char *kEnds[] = {"all trials ended", "the target was reached", "stopped"};
+  std::string out = fmt::format("tuning '{}': {} {}, {}\n", problem.name, problem.maximizes ? "maximize" : "minimize",
+                                problem.objective, kEnds[static_cast<size_t>(report.status)]);
+  SummaryLines lines(style);
+  if (result.incumbents.empty()) {
+    lines.add("best", "none: no trial has a value");
+  } else {
+    const Incumbent &best = result.incumbents.back();
+    lines.add("best", fmt::format("{} {:.6g}, of trial {} after {} of {} units", problem.objective, best.value,
+                                  best.trial, best.unit, problem.maxUnits));
+    lines.add("configuration", configurationText(problem.space, result.trials[best.trial].configuration));
+  }
+  std::array<size_t, 4> count{};
+  for (const Trial &trial : result.trials)
+    ++count[static_cast<size_t>(trial.state)];
+  std::string states;
+  for (size_t i = 0; i < count.size(); ++i)
+    if (count[i])
+      states += fmt::format("{}{} {}", states.empty() ? "" : ", ", count[i], wordOf(static_cast<Trial::State>(i)));
+  lines.add("trials", fmt::format("{}: {}; {} units, {:.0f} % of training all to the end", result.trials.size(),
+                                  states.empty() ? "none" : states, result.units,
+                                  result.trials.empty() ? 0.0
+                                                        : 100.0 * static_cast<double>(result.units) /
+                                                              static_cast<double>(problem.maxUnits) /
+                                                              static_cast<double>(result.trials.size())));
+  const double all = static_cast<double>(problem.devices) * result.seconds;
+  lines.add("time", fmt::format("{} on {} device{}, of which {:.0f} % were in use", seconds(result.seconds),
+                                problem.devices, problem.devices == 1 ? "" : "s",
+                                all > 0 ? 100 * result.deviceSeconds / all : 0.0));
+  for (size_t i = 0; i < result.trials.size(); ++i)
+    if (result.trials[i].state == Trial::State::Failed) {
+      lines.add("failed", fmt::format("trial {} ({}): {}", i,
+                                      configurationText(problem.space, result.trials[i].configuration),
+                                      result.trials[i].reason));
+      break; // the others are in trials.csv
+    }
+  out += lines.text;
+  if (!report.compared.empty())
+    out += comparisonText(report, style);
+  for (const std::string &assumption : report.assumptions)
+    out += wrapped(assumption, "  note: ", style);
+  return out;
+}
+
+AnswerFiles filesOf(const TuningReport &report) {
+  std::string table;
+  for (const HyperParameter &parameter : report.problem.space)
+    table += calibrate::csvCell(parameter.name) + ",";
+  table += "seconds";
+  for (int64_t unit = 1; unit <= report.problem.maxUnits; ++unit)
+    table += fmt::format(",{}", unit);
+  table += "\n";
+  for (const Trial &trial : report.result.trials) {
+    for (size_t i = 0; i < trial.configuration.size(); ++i)
+      table += calibrate::csvCell(valueText(report.problem.space[i], trial.configuration[i])) + ",";
+    table += fmt::format("{}", trial.unitSeconds);
+    for (size_t unit = 0; unit < static_cast<size_t>(report.problem.maxUnits); ++unit)
+      table += unit >= trial.reports.size()                   ? ","
+               : std::isfinite(trial.reports[unit].value) ? fmt::format(",{}", trial.reports[unit].value)
+                                                              : ",nan";
+    table += "\n";
+  }
+  return {{kTuningFile, jsonText(toDocument(report)) + "\n"},
+          {"tune.txt", tuningText(report, TextStyle())},
+          {"trials.csv", std::move(table)}};
+}
+
+} // namespace accord::tuning

@@ -1,0 +1,48 @@
+// What a tuning has found, as tune.json (from which `accord verify` proves it again), trials.csv and text.
+#pragma once
+#include "lib/support/documents/AnswerFile.h"
+#include "lib/support/documents/Fields.h"
+#include "lib/support/documents/TextStyle.h"
+#include "lib/tuning/problem/Tuning.h"
+
+namespace accord::tuning {
+
+/// A mean over seeds, with its interval of 95 % by the bootstrap.
+struct SeedMean {
+  double mean = 0, low = 0, high = 0;
+};
+
+/// One way to tune, over the seeds of a comparison.
+struct ComparedTuning {
+  std::string name;
+  SeedMean seconds;  ///< until the target is reached, or the tuning ends
+  SeedMean value;    ///< the best
+  double trials = 0; ///< mean
+  double units = 0;  ///< mean
+  double busy = 0;   ///< share of the devices that were in use, mean
+  int64_t reached = 0; ///< seeds that reached the target
+  SeedMean change;     ///< of the seconds of the tuning itself against this way's, paired: -0.3 is 30 % shorter
+};
+
+struct TuningReport {
+  enum class Status : uint8_t { Ended, Reached, Stopped } status = Status::Ended;
+  TuningProblem problem;
+  TuningResult result;
+  std::string source; ///< the table, or the program
+  std::vector<std::string> assumptions;
+  int64_t seeds = 1;
+  std::vector<ComparedTuning> compared; ///< the tuning itself first; empty: nothing was compared
+};
+
+/// All of a report.
+void describe(JsonFields &f, TuningReport &report);
+
+/// Reads tune.json. Else what is wrong, and where (A1106).
+Result<TuningReport> tuningFromDocument(llvm::StringRef text, const std::string &file);
+
+std::string tuningText(const TuningReport &report, const TextStyle &style);
+/// tune.json, tune.txt, and trials.csv: a table of the trials that can be tuned on again.
+AnswerFiles filesOf(const TuningReport &report);
+constexpr const char *kTuningFile = "tune.json";
+
+} // namespace accord::tuning

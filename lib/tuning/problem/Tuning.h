@@ -1,0 +1,115 @@
+// A tuning of hyper-parameters: the problem, and what was run, as plain data.
+//
+// A trial is a training with one configuration. It runs in units (epochs, or a number of steps), and after each unit
+// says the value of the objective. Times are seconds of the plan: a unit takes as long as the problem expects of it, so
+// the same seed gives the same trials in the same order, whatever the clock of a machine says.
+#pragma once
+#include "lib/tuning/problem/SearchSpace.h"
+#include <optional>
+
+namespace accord::tuning {
+
+/// How new configurations are proposed.
+enum class Proposals : uint8_t {
+  Random, ///< evenly from the space
+  Density ///< where good ones are dense and bad ones are not (BOHB)
+};
+/// How devices are given to trials.
+enum class Sharing : uint8_t {
+  Joint, ///< decided anew whenever a trial reaches a rung: those that came further get more
+  Fixed  ///< each trial has the same number as long as it runs
+};
+
+/// On how much a trial may run, and how fast it is there: 1 is the speed of one whole device.
+struct Width {
+  int64_t slots = 1;
+  double speed = 1; ///< above 0; where trials share a device, that of one beside as many as fit
+};
+
+struct TuningProblem {
+  std::string name;
+  std::string objective = "value"; ///< as the program calls it
+  bool maximizes = true;
+  SearchSpace space;
+  int64_t minUnits = 1, maxUnits = 1; ///< before a trial may be stopped, and of a complete one
+  int64_t reduction = 3;              ///< of so many trials that reach a rung one goes on; 2 or more
+  int64_t trials = 1;                 ///< at most
+  int64_t devices = 1;                ///< of the cluster
+  int64_t devicesPerNode = 1;         ///< more devices than that are whole nodes
+  int64_t slotsPerDevice = 1;         ///< so many trials may share a device
+  std::vector<Width> widths{{1, 1}};  ///< on how much a trial may run, ascending; `slotsPerDevice` slots are a device
+  double restart = 0; ///< seconds without progress at each start of a trial and each change of its devices
+  double unitSeconds = 1;    ///< of a unit on one device, where nothing else says it
+  Proposals proposals = Proposals::Density;
+  Sharing sharing = Sharing::Joint;
+  int64_t fixedSlots = 1;    ///< of each trial, with `Sharing::Fixed`: one of `widths`
+  double maxSeconds = 0;     ///< nothing begins later; 0: no limit
+  std::optional<double> target = {}; ///< the tuning ends when a value is as good
+  uint64_t seed = 1;
+  std::vector<Configuration> first = {}; ///< proposed before all others: what was good in earlier tunings
+};
+
+/// What a trial said after a unit.
+struct Report {
+  int64_t unit = 0;
+  double value = 0; ///< infinite: the training has diverged
+  double time = 0;  ///< seconds of the plan
+};
+
+/// A trial on its devices for a while.
+struct Segment {
+  unsigned trial = 0;
+  int64_t from = 0, to = 0; ///< units done before and behind it
+  int64_t slots = 1;
+  std::vector<int64_t> devices = {}; ///< numbers from 0; the devices of a node follow each other
+  double start = 0, end = 0;
+};
+
+struct Trial {
+  enum class State : uint8_t {
+    Paused,   ///< others were better at its rung
+    Complete, ///< all units
+    Diverged, ///< a value that is not finite
+    Failed    ///< the program ended without a value
+  } state = State::Paused;
+  Configuration configuration;
+  double unitSeconds = 1;          ///< expected of a unit on one device
+  std::vector<Report> reports = {}; ///< by unit
+  std::string reason = {};          ///< of one that failed
+};
+
+/// The best value so far.
+struct Incumbent {
+  double time = 0;
+  unsigned trial = 0;
+  int64_t unit = 0;
+  double value = 0;
+};
+
+struct TuningResult {
+  std::vector<Trial> trials;         ///< in the order in which they were proposed
+  std::vector<Segment> segments;     ///< by start, then trial
+  std::vector<Incumbent> incumbents; ///< each better than the one before
+  double seconds = 0;                ///< until the last segment has ended
+  double deviceSeconds = 0;          ///< shares of devices times seconds, of all segments
+  int64_t units = 0;                 ///< of all trials
+};
+
+/// Rungs: units after which the trials that go on are chosen; the last is `maxUnits`.
+inline std::vector<int64_t> rungs(const TuningProblem &problem) {
+  std::vector<int64_t> out;
+  for (int64_t units = problem.minUnits; units < problem.maxUnits; units *= problem.reduction)
+    out.push_back(units);
+  out.push_back(problem.maxUnits);
+  return out;
+}
+
+/// Whether `a` is better than `b`; what is not finite is worse than all that is.
+inline bool isBetter(const TuningProblem &problem, double a, double b) {
+  const bool goodA = a - a == 0, goodB = b - b == 0;
+  if (!goodA || !goodB)
+    return goodA && !goodB;
+  return problem.maximizes ? a > b : a < b;
+}
+
+} // namespace accord::tuning

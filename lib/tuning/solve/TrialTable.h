@@ -1,0 +1,42 @@
+// Trials that were run before, as a table: a tuning of it says what a tuning of the trainings would have done.
+//
+// A .csv file with a row for each configuration: a column for each hyper-parameter, `seconds` (of a unit on one device;
+// may be absent), and columns 1, 2, … with the value after each unit. An empty cell is a trial that ends there; "nan",
+// "inf" and "-inf" are values of trainings that have diverged.
+#pragma once
+#include "lib/tuning/solve/Tuner.h"
+
+namespace accord::tuning {
+
+struct TrialTable {
+  struct Row {
+    Configuration configuration;
+    CubePoint point;
+    std::optional<double> seconds;
+    std::vector<std::optional<double>> values; ///< by unit
+  };
+  std::vector<Row> rows;
+  int64_t units = 0; ///< of the columns
+};
+
+/// Reads a table of the space. Errors with places: A0460 of the text; A0461 for columns that are missing, stand twice or
+/// belong to nothing, for cells that are no value of their column, rows that are the same, and a table without rows.
+Result<TrialTable, Errors> readTrialTable(const std::string &text, const std::string &path, const SearchSpace &space);
+
+/// Runs rows of a table, each once: of a configuration that is proposed the nearest one in the cube.
+class TableRunner final : public TrialRunner {
+public:
+  TableRunner(const TuningProblem &problem, const TrialTable &table)
+      : problem_(problem), table_(table), isUsed_(table.rows.size()) {}
+  std::optional<Configuration> accept(Configuration proposed) override;
+  std::optional<double> unitSeconds(const Configuration &) override { return table_.rows[rowOf_.back()].seconds; }
+  Result<TrialValue> value(unsigned trial, const Configuration &configuration, int64_t unit) override;
+
+private:
+  const TuningProblem &problem_;
+  const TrialTable &table_;
+  std::vector<bool> isUsed_;
+  std::vector<size_t> rowOf_; ///< by trial
+};
+
+} // namespace accord::tuning

@@ -1,0 +1,373 @@
+#include "lib/tuning/solve/Tuner.h"
+#include "lib/tuning/solve/DensityModel.h"
+#include "lib/tuning/solve/DeviceShares.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace accord::tuning {
+namespace {
+
+/// Of proposals by density, so many are drawn evenly (as BOHB does), so that nothing is excluded for ever.
+constexpr double kEvenShare = 1.0 / 3;
+
+class Tuning {
+public:
+  Tuning(const TuningProblem &problem, TrialRunner &runner)
+      : problem_(problem), runner_(runner), rungs_(rungs(problem)), atRung_(rungs_.size()), pool_(problem) {}
+
+  Result<TuningResult> run(const std::atomic<bool> *stop);
+
+private:
+  enum class State : uint8_t {
+    New,     ///< may begin
+    Waiting, ///< may go on
+    Running,
+    AtRung, ///< waits until it is among the best
+    Ended
+  };
+  struct Course {
+    State state = State::New;
+    size_t rung = 0; ///< to which it runs
+    int64_t done = 0;
+    int64_t slots = 0;
+    double unitEnd = 0;
+    size_t segment = 0;
+    bool isCut = false; ///< its devices change at the end of its unit
+  };
+
+  double unitSeconds(unsigned trial, int64_t slots) const {
+    return result_.trials[trial].unitSeconds / std::ranges::find(problem_.widths, slots, &Width::slots)->speed;
+  }
+  bool isOver() const { return problem_.maxSeconds > 0 && now_ >= problem_.maxSeconds; }
+
+  bool propose();
+  std::optional<CubePoint> proposal(SplitMix &random) const;
+  bool mayStillBegin() const { return static_cast<int64_t>(result_.trials.size()) < problem_.trials && !isExhausted_; }
+
+  std::vector<unsigned> candidates() const;
+  Claim claimOf(unsigned trial) const;
+  double backlog() const;
+  void share();
+  void shareEvenly();
+  bool begin(int64_t slots);
+  void startOnAtMost(unsigned trial, int64_t slots);
+  void goOnWithTheBest();
+  bool start(unsigned trial, int64_t slots);
+  void release(unsigned trial);
+  Result<void> endUnit(unsigned trial);
+  void report(unsigned trial, double value);
+
+  const TuningProblem &problem_;
+  TrialRunner &runner_;
+  const std::vector<int64_t> rungs_;
+  TuningResult result_;
+  std::vector<Course> courses_;
+  std::vector<std::vector<unsigned>> atRung_; ///< trials that have a value there, or diverged before
+  DevicePool pool_;
+  bool isReleased_ = false; ///< something became free
+  bool isReached_ = false;  ///< the target
+  double now_ = 0;
+  bool isExhausted_ = false;
+  bool isStopped_ = false;
+  std::optional<Error> error_;
+};
+
+// ---- New trials
+
+/// Adds a trial; false where there is none any more.
+bool Tuning::propose() {
+  if (!mayStillBegin())
+    return false;
+  const size_t number = result_.trials.size();
+  SplitMix random(problem_.seed * 0x9e3779b97f4a7c15ull + number);
+  CubePoint point = drawPoint(problem_.space, random);
+  if (number < problem_.first.size())
+    point = toCube(problem_.space, problem_.first[number]);
+  else if (problem_.proposals == Proposals::Density && random.unit() >= kEvenShare)
+    if (auto better = proposal(random))
+      point = *better;
+  auto configuration = runner_.accept(fromCube(problem_.space, point));
+  if (!configuration) {
+    isExhausted_ = true;
+    return false;
+  }
+  const double seconds = runner_.unitSeconds(*configuration).value_or(problem_.unitSeconds);
+  result_.trials.push_back({.configuration = *configuration, .unitSeconds = seconds});
+  courses_.emplace_back();
+  return true;
+}
+
+/// By the values of the highest rung that has enough of them.
+std::optional<CubePoint> Tuning::proposal(SplitMix &random) const {
+  for (size_t rung = rungs_.size(); rung-- > 0;) {
+    if (atRung_[rung].size() < minDensityPoints(problem_.space))
+      continue;
+    std::vector<ScoredPoint> points;
+    for (unsigned trial : atRung_[rung]) {
+      const Trial &one = result_.trials[trial];
+      const auto index = static_cast<size_t>(rungs_[rung]) - 1;
+      const double value =
+          index < one.reports.size() ? one.reports[index].value : std::numeric_limits<double>::quiet_NaN();
+      points.push_back({toCube(problem_.space, one.configuration), problem_.maximizes ? -value : value});
+    }
+    return proposeByDensity(problem_.space, std::move(points), random);
+  }
+  return std::nullopt;
+}
+
+// ---- Devices
+
+/// Trials that may go on, those that came further first, then by number: those that wait, and of each rung those that
+/// are among its best 1/reduction.
+std::vector<unsigned> Tuning::candidates() const {
+  std::vector<unsigned> out;
+  for (unsigned trial = 0; trial < courses_.size(); ++trial)
+    if (courses_[trial].state == State::Waiting || courses_[trial].state == State::New)
+      out.push_back(trial);
+  for (size_t rung = 0; rung + 1 < rungs_.size(); ++rung) {
+    const auto index = static_cast<size_t>(rungs_[rung]) - 1;
+    std::vector<unsigned> best = atRung_[rung];
+    auto value = [&](unsigned trial) {
+      const auto &reports = result_.trials[trial].reports;
+      return index < reports.size() ? reports[index].value : std::numeric_limits<double>::quiet_NaN();
+    };
+    std::sort(best.begin(), best.end(), [&](unsigned a, unsigned b) {
+      return isBetter(problem_, value(a), value(b)) || (!isBetter(problem_, value(b), value(a)) && a < b);
+    });
+    best.resize(best.size() / static_cast<size_t>(problem_.reduction));
+    for (unsigned trial : best)
+      if (courses_[trial].state == State::AtRung && courses_[trial].rung == rung)
+        out.push_back(trial);
+  }
+  auto rungOf = [&](unsigned trial) { return courses_[trial].rung + (courses_[trial].state == State::AtRung); };
+  std::stable_sort(out.begin(), out.end(), [&](unsigned a, unsigned b) {
+    return std::pair(rungOf(b), a) < std::pair(rungOf(a), b);
+  });
+  return out;
+}
+
+Claim Tuning::claimOf(unsigned trial) const {
+  const Course &course = courses_[trial];
+  const size_t rung = course.rung + (course.state == State::AtRung);
+  return {.rung = rung,
+          .seconds = static_cast<double>(rungs_[rung] - course.done) * result_.trials[trial].unitSeconds,
+          .slots = course.state == State::Running ? course.slots : 0};
+}
+
+/// Seconds on one device of the work that is expected to come, for each rung: as much again as was done, at least what
+/// it takes on average until one more trial is complete, and at most what the trials that are left will take.
+double Tuning::backlog() const {
+  double perTrial = 0, reaching = 1;
+  for (size_t rung = 0; rung < rungs_.size(); ++rung, reaching /= static_cast<double>(problem_.reduction))
+    perTrial += reaching * static_cast<double>(rungs_[rung] - (rung ? rungs_[rung - 1] : 0));
+  const double complete = perTrial / reaching / static_cast<double>(problem_.reduction);
+  const double left = perTrial * static_cast<double>(problem_.trials - static_cast<int64_t>(courses_.size()));
+  return std::min(std::max(static_cast<double>(result_.units), complete), left) * problem_.unitSeconds /
+         static_cast<double>(rungs_.size());
+}
+
+void Tuning::share() {
+  if (isOver()) {
+    for (Course &course : courses_)
+      course.isCut |= course.state == State::Running;
+    return;
+  }
+  if (problem_.sharing == Sharing::Fixed)
+    return shareEvenly();
+  std::vector<unsigned> trials = candidates();
+  for (unsigned trial = 0; trial < courses_.size(); ++trial)
+    if (courses_[trial].state == State::Running)
+      trials.push_back(trial);
+  auto rungOf = [&](unsigned trial) { return courses_[trial].rung + (courses_[trial].state == State::AtRung); };
+  std::ranges::stable_sort(trials, [&](unsigned a, unsigned b) { return rungOf(a) > rungOf(b); });
+  std::vector<Claim> claims;
+  for (unsigned trial : trials)
+    claims.push_back(claimOf(trial));
+  const int64_t left = std::min(problem_.devices * problem_.slotsPerDevice, problem_.trials - static_cast<int64_t>(courses_.size()));
+  for (int64_t i = 0; i < left && mayStillBegin(); ++i) // not drawn before it is known that they begin
+    claims.push_back({.rung = 0, .seconds = static_cast<double>(rungs_[0]) * problem_.unitSeconds, .slots = 0});
+  const std::vector<int64_t> slots = shareSlots(problem_, backlog(), claims);
+  for (size_t i = 0; i < trials.size(); ++i) {
+    Course &course = courses_[trials[i]];
+    if (course.state == State::Running)
+      course.isCut = slots[i] != course.slots;
+    else if (slots[i] > 0)
+      startOnAtMost(trials[i], slots[i]);
+  }
+  for (size_t i = trials.size(); i < claims.size(); ++i)
+    if (slots[i] > 0 && !begin(slots[i]) && !begin(problem_.widths[0].slots))
+      break;
+}
+
+void Tuning::startOnAtMost(unsigned trial, int64_t slots) {
+  for (size_t i = problem_.widths.size(); i-- > 0;)
+    if (problem_.widths[i].slots <= slots && start(trial, problem_.widths[i].slots))
+      return;
+}
+
+void Tuning::shareEvenly() {
+  for (unsigned trial : candidates())
+    if (!start(trial, problem_.fixedSlots))
+      return;
+  while (begin(problem_.fixedSlots)) {
+  }
+}
+
+/// A new trial runs on so many slots; false where there are none, or there is no trial.
+bool Tuning::begin(int64_t slots) {
+  auto devices = pool_.take(slots);
+  if (!devices)
+    return false;
+  pool_.release(*devices, slots);
+  return propose() && start(static_cast<unsigned>(courses_.size()) - 1, slots);
+}
+
+/// Nothing runs, and none of those that are left is among the best 1/reduction: the one that came furthest goes on
+/// until it is complete, unless one is.
+void Tuning::goOnWithTheBest() {
+  std::optional<unsigned> best;
+  for (unsigned trial = 0; trial < courses_.size(); ++trial) {
+    if (result_.trials[trial].state == Trial::State::Complete)
+      return;
+    if (courses_[trial].state != State::AtRung)
+      continue;
+    const auto key = [&](unsigned one) { return courses_[one].rung; };
+    const auto last = [&](unsigned one) { return result_.trials[one].reports.back().value; };
+    if (!best || key(trial) > key(*best) ||
+        (key(trial) == key(*best) && isBetter(problem_, last(trial), last(*best))))
+      best = trial;
+  }
+  if (!best)
+    return;
+  const Claim claim = claimOf(*best);
+  start(*best, problem_.sharing == Sharing::Fixed ? problem_.fixedSlots : shareSlots(problem_, 0, {claim})[0]);
+}
+
+/// False where the slots are not free.
+bool Tuning::start(unsigned trial, int64_t slots) {
+  auto devices = pool_.take(slots);
+  if (!devices)
+    return false;
+  Course &course = courses_[trial];
+  course.rung += course.state == State::AtRung;
+  course.state = State::Running, course.slots = slots, course.isCut = false;
+  course.unitEnd = now_ + problem_.restart + unitSeconds(trial, slots);
+  course.segment = result_.segments.size();
+  result_.segments.push_back({trial, course.done, course.done, slots, std::move(*devices), now_, now_});
+  if (auto started =
+          runner_.start(result_.segments.back(), result_.trials[trial].configuration, rungs_[course.rung]);
+      !started && !error_)
+    error_ = started.takeError();
+  return true;
+}
+
+void Tuning::release(unsigned trial) {
+  Course &course = courses_[trial];
+  Segment &segment = result_.segments[course.segment];
+  segment.to = course.done, segment.end = now_;
+  pool_.release(segment.devices, segment.slots);
+  course.slots = 0, course.isCut = false;
+  isReleased_ = true;
+  runner_.pause(trial);
+}
+
+// ---- Values
+
+void Tuning::report(unsigned trial, double value) {
+  result_.trials[trial].reports.push_back({courses_[trial].done, value, now_});
+  ++result_.units;
+  if (std::isfinite(value) &&
+      (result_.incumbents.empty() || isBetter(problem_, value, result_.incumbents.back().value)))
+    result_.incumbents.push_back({now_, trial, courses_[trial].done, value});
+  isReached_ |= problem_.target && std::isfinite(value) && !isBetter(problem_, *problem_.target, value);
+}
+
+Result<void> Tuning::endUnit(unsigned trial) {
+  Course &course = courses_[trial];
+  Trial &one = result_.trials[trial];
+  ACCORD_TRY(said, runner_.value(trial, one.configuration, course.done + 1));
+  if (said.isStopped) {
+    isStopped_ = true;
+    return {};
+  }
+  if (!said.value) {
+    one.state = Trial::State::Failed, one.reason = said.reason;
+    course.state = State::Ended;
+    release(trial);
+    return {};
+  }
+  ++course.done;
+  const bool hasDiverged = !std::isfinite(*said.value);
+  report(trial, hasDiverged ? std::numeric_limits<double>::infinity() : *said.value);
+  if (hasDiverged) {
+    one.state = Trial::State::Diverged;
+    course.state = State::Ended;
+    atRung_[course.rung].push_back(trial);
+  } else if (course.done == rungs_[course.rung]) {
+    atRung_[course.rung].push_back(trial);
+    const bool isComplete = course.done == problem_.maxUnits;
+    course.state = isComplete ? State::Ended : State::AtRung;
+    if (isComplete)
+      one.state = Trial::State::Complete;
+  } else if (course.isCut) {
+    course.state = State::Waiting;
+  } else {
+    course.unitEnd = now_ + unitSeconds(trial, course.slots);
+    return {};
+  }
+  release(trial);
+  return {};
+}
+
+Result<TuningResult> Tuning::run(const std::atomic<bool> *stop) {
+  share();
+  if (error_)
+    return std::move(*error_);
+  while (!(stop && stop->load(std::memory_order_relaxed))) {
+    double next = std::numeric_limits<double>::infinity();
+    for (const Course &course : courses_)
+      if (course.state == State::Running)
+        next = std::min(next, course.unitEnd);
+    if (!std::isfinite(next)) {
+      if (isOver())
+        break;
+      const size_t before = result_.segments.size();
+      share();
+      if (result_.segments.size() == before)
+        goOnWithTheBest();
+      if (result_.segments.size() == before)
+        break;
+      continue;
+    }
+    now_ = next;
+    isReleased_ = false;
+    for (unsigned trial = 0; trial < courses_.size() && !isStopped_; ++trial)
+      if (courses_[trial].state == State::Running && courses_[trial].unitEnd == now_)
+        if (auto ended = endUnit(trial); !ended)
+          return ended.takeError();
+    if (isReached_ || isStopped_)
+      break;
+    if (isReleased_)
+      share();
+    if (error_)
+      return std::move(*error_);
+  }
+  for (unsigned trial = 0; trial < courses_.size(); ++trial)
+    if (courses_[trial].state == State::Running) // interrupted
+      release(trial);
+  for (const Segment &segment : result_.segments) {
+    result_.seconds = std::max(result_.seconds, segment.end);
+    result_.deviceSeconds += static_cast<double>(segment.slots) / static_cast<double>(problem_.slotsPerDevice) *
+                             (segment.end - segment.start);
+  }
+  return std::move(result_);
+}
+
+} // namespace
+
+Result<TuningResult> tune(const TuningProblem &problem, TrialRunner &runner, const std::atomic<bool> *stop) {
+  return Tuning(problem, runner).run(stop);
+}
+
+} // namespace accord::tuning
