@@ -136,7 +136,7 @@ def auto(study):
     """What `auto` chooses for one worker's rate and the variation of its times."""
     rows = []
     for train, name in (("kaggle", "Kaggle"), ("terabyte", "Terabyte")):
-        for rate in (25, 60):
+        for rate in (22, 60):
             for variation in (0, 0.5, 1, 2):
                 found = study.estimate(train, f"worker = {rate} MB/s, workers = auto, max_workers = 20, prefetch = auto, variation = {variation}")
                 loading = found["totals"]["loading"]

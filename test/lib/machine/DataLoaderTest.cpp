@@ -275,6 +275,7 @@ TEST(Prefetch, RefusesNonsense) {
   EXPECT_EQ(code(dataLoaderStep({Seconds(1), Seconds(), Seconds()}, -1, Bytes())), "A0486");
   EXPECT_EQ(code(dataLoaderStep({Seconds(1), Seconds(), Seconds()}, 1, Bytes(infinite))), "A0486");
   EXPECT_EQ(code(dataLoaderStep({Seconds(1), Seconds(), Seconds()}, 1, Bytes(), -0.5)), "A0486");
+  EXPECT_EQ(code(dataLoaderStep({Seconds(1e305), Seconds(), Seconds()}, 1, Bytes(), 0.5)), "A0486");
   EXPECT_EQ(code(dataLoaderStep({Seconds(1e308), Seconds(1e308), Seconds()}, 1, Bytes())), "A0486");
   EXPECT_EQ(code(dataLoaderStep({Seconds(), Seconds(infinite), Seconds()}, 1, Bytes())), "A0486");
   EXPECT_EQ(stepOf({Seconds(), Seconds(), Seconds()}, 2).gain, 1);
