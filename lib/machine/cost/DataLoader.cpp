@@ -110,7 +110,7 @@ std::vector<std::string> reasonsOf(const DataLoader &loader, const LoaderChoice 
   if (loader.prefetch == DataLoader::kAuto)
     out.push_back(fmt::format("prefetch = auto: {}, the smallest depth {}", choice.prefetch,
                               choice.hidden    ? fmt::format("that hides loading behind {}", longer)
-                              : choice.limited ? "that 'memory' allows and that is as fast as it allows"
+                              : choice.limited ? "that is as fast as any that 'memory' allows"
                               : loads          ? "at which loading alone binds: no depth hides it"
                                                : "that is as fast as the deepest"));
   if (loader.variation > 0)
