@@ -637,6 +637,9 @@ std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
   }
   if (!planning.stopped())
     estimateStep(plan, planning);
+  if (job.dataLoader)
+    llvm::append_range(plan.assumptions, loaderReasons(*job.dataLoader, Picoseconds{plan.problem.minStep}.seconds(),
+                                                       Picoseconds{plan.result.metrics.step}.seconds()));
   addTraffic(plan, built.layering);
   plan.runnersUp = runnersUp(plan.problem, plan.result, 5, how);
   // What a limit costs is told by few more steps of the search each: the answer is at hand.

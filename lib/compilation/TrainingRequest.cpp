@@ -67,11 +67,14 @@ template <class See> void fields(See &see, WrittenRequirement &requirement) {
 }
 struct WrittenLoader {
   double rate = 0;
-  int64_t prefetch = 2;
+  int64_t prefetch = 2, workers = 1, maxWorkers = 1;
+  double variation = 0, memory = 0;
   SourceRange at;
 };
 template <class See> void fields(See &see, WrittenLoader &loader) {
   see("rate", loader.rate), see("prefetch", loader.prefetch), see("at", loader.at);
+  see("workers", loader.workers), see("max_workers", loader.maxWorkers);
+  see("variation", loader.variation), see("memory", loader.memory);
 }
 
 template <class See> void fields(See &see, CheckpointRequest &checkpoint) {
@@ -318,8 +321,9 @@ plan::RequestOp writeRequest(ModuleOp module, dnn::ModelOp model, const Training
     requirements.push_back({attributeOf(*request.job.conditions[i], context), request.job.requirements[i].text,
                             request.job.requirements[i].location});
   std::vector<WrittenLoader> loaders;
-  if (request.job.dataLoader)
-    loaders.push_back({request.job.dataLoader->rate.value, request.job.dataLoader->prefetch, request.job.dataLoaderAt});
+  if (const auto &from = request.job.dataLoader)
+    loaders.push_back({from->rate.value, from->prefetch, from->workers, from->maxWorkers, from->variation,
+                       from->memory.value, request.job.dataLoaderAt});
   std::vector<Framework> frameworks;
   if (request.framework)
     frameworks.push_back(*request.framework);
@@ -358,7 +362,8 @@ std::optional<TrainingRequest> readRequest(plan::RequestOp op, SourceManager &so
   if (!frameworks.empty())
     request.framework = frameworks.front();
   for (const WrittenLoader &loader : loaders) {
-    request.job.dataLoader = DataLoader{BytesPerSecond(loader.rate), loader.prefetch};
+    request.job.dataLoader = DataLoader{BytesPerSecond(loader.rate), loader.prefetch,  loader.workers,
+                                        loader.maxWorkers,           loader.variation, Bytes(loader.memory)};
     request.job.dataLoaderAt = loader.at;
   }
   return request;

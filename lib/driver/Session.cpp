@@ -176,9 +176,10 @@ std::optional<DataLoaderRow> Session::dataLoaderOf(const Plan &plan, std::vector
   }
   auto &dataLoading = *result;
   assumptions.insert(assumptions.end(), dataLoading.assumptions.begin(), dataLoading.assumptions.end());
-  return DataLoaderRow{dataLoading.batch,          dataLoading.load,      dataLoading.copy,
-                       dataLoading.compute,        dataLoading.step.step, dataLoading.step.gain,
-                       job().dataLoader->prefetch, dataLoading.step.bound};
+  const LoaderChoice &choice = dataLoading.choice;
+  return DataLoaderRow{dataLoading.batch, dataLoading.load, dataLoading.copy,  dataLoading.compute,
+                       choice.step.step,  choice.step.gain, choice.prefetch,   choice.step.bound,
+                       choice.workers,    choice.hidden,    choice.step.error, choice.depths};
 }
 
 /// The module of the request with the training graphs that are there already.
@@ -208,14 +209,18 @@ std::optional<Plan> Session::plan() {
   EstimateTotals totals;
   account(plan, totals);
   std::vector<std::string> known; // the plan has them
-  if (auto dataLoading = dataLoaderOf(plan, known); dataLoading && dataLoading->step > dataLoading->compute)
+  if (auto dataLoading = dataLoaderOf(plan, known); dataLoading && dataLoading->step > dataLoading->compute &&
+                                                    (!dataLoading->hidden || job().dataLoader->variation == 0))
     diagnostics()
         .warning(Code::DataLoadingDominates, job().dataLoaderAt,
                  fmt::format("the step computes for {:.4g} s, but takes {:.4g} s with loading its "
                              "data ({}); the plan's times are without it",
                              dataLoading->compute.value, dataLoading->step.value, dataLoading->bound))
-        .help(job().dataLoader->prefetch < 2 ? "prefetch = 2 overlaps loading with computing"
-                                             : "a faster loader or more computation per sample");
+        .help(job().dataLoader->prefetch == 0 || job().dataLoader->prefetch == 1
+                  ? "prefetch = 2 overlaps loading with computing"
+              : job().dataLoader->workers == DataLoader::kAuto
+                  ? "more workers ('max_workers'), or more computation per sample"
+                  : "a faster loader or more computation per sample");
   if (diagnostics().hasErrors())
     return std::nullopt;
   theGraphs.choose(plan.graph.recompute);

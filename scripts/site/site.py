@@ -25,7 +25,7 @@ SECTIONS = [
     ("From a task", ["docs/tutorials/*.md"]),
     ("Describe", ["docs/language.md", "docs/microarchitecture.md", "docs/importers.md", "docs/models.md", "docs/python.md", "docs/editors.md"]),
     ("Plan a training", ["docs/placement.md", "docs/latency-model.md", "docs/sparsity.md", "docs/ensembles.md",
-                         "docs/scheduling.md", "docs/partitioning.md", "docs/comparing.md"]),
+                         "docs/scheduling.md", "docs/partitioning.md", "docs/comparing.md", "docs/dlrm.md"]),
     ("Find a machine", ["docs/mining.md"]),
     ("Share a cluster", ["docs/jobs.md", "docs/learning.md", "docs/operating.md", "docs/goodput.md"]),
     ("Costs and accuracy", ["docs/cost-models.md", "docs/operations.md", "docs/power.md", "docs/memory.md", "docs/accuracy.md",

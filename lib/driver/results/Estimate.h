@@ -67,19 +67,36 @@ struct Estimate {
     };
 
     struct Loading {
+      struct Depth {
+        int64_t prefetch = 0;
+        double queue_bytes = 0;
+        double step_s = 0;
+
+        static Depth of(const Document &from) {
+          Depth out;
+          read(from, "prefetch", out.prefetch, "queue_bytes", out.queue_bytes, "step_s", out.step_s);
+          return out;
+        }
+      };
+
       std::string bound;
       double batch_bytes = 0;
       double compute_s = 0;
       double copy_s = 0;
-      double gain = 0; ///< load_s + copy_s + compute_s over step_s
+      std::vector<Depth> depths;   ///< the step at other depths, and the host memory that their batches take
+      std::optional<double> error; ///< of step_s, relative, where times of loading vary: two standard errors
+      double gain = 0;             ///< load_s + copy_s + compute_s over step_s
+      bool hidden = false;         ///< loading adds nothing to the step, or at most 1 % where its times vary
       double load_s = 0;
       int64_t prefetch = 0; ///< batches loaded ahead
       double step_s = 0;    ///< in steady state, loading included
+      int64_t workers = 0;
 
       static Loading of(const Document &from) {
         Loading out;
         read(from, "bound", out.bound, "batch_bytes", out.batch_bytes, "compute_s", out.compute_s, "copy_s", out.copy_s,
-             "gain", out.gain, "load_s", out.load_s, "prefetch", out.prefetch, "step_s", out.step_s);
+             "depths", out.depths, "?error", out.error, "gain", out.gain, "hidden", out.hidden, "load_s", out.load_s,
+             "prefetch", out.prefetch, "step_s", out.step_s, "workers", out.workers);
         return out;
       }
     };
@@ -176,6 +193,24 @@ struct Estimate {
     }
   };
 
+  struct Kind {
+    std::string kind;
+    std::string phase;
+    double time_s = 0;   ///< of all their executions in a step, one after the other
+    double energy_J = 0; ///< with the idle power while they run; the device's alone, without its host
+    double flops = 0;
+    double bytes = 0; ///< of the device memory
+    int64_t operations = 0;
+    double power_W = 0;
+
+    static Kind of(const Document &from) {
+      Kind out;
+      read(from, "kind", out.kind, "phase", out.phase, "time_s", out.time_s, "energy_J", out.energy_J, "flops",
+           out.flops, "bytes", out.bytes, "operations", out.operations, "power_W", out.power_W);
+      return out;
+    }
+  };
+
   std::string command;
   std::string version; ///< version of accord that wrote this
   std::string status;
@@ -187,6 +222,8 @@ struct Estimate {
   /// Resources that bind somewhere, the one with the most to gain first; of all operations one after the other
   std::vector<Bottleneck> bottlenecks;
   std::optional<Cluster> cluster; ///< where the target is a cluster: all numbers are of one of its devices
+  /// Where time, bandwidth and energy go: operations of one kind and phase, the one with the most time first
+  std::vector<Kind> kinds;
   std::string machine;
   std::string model;
   std::string optimizer;
@@ -197,8 +234,8 @@ struct Estimate {
     Estimate out;
     read(from, "command", out.command, "version", out.version, "status", out.status, "microbatch", out.microbatch,
          "microbatches", out.microbatches, "assumptions", out.assumptions, "operations", out.operations, "totals",
-         out.totals, "bottlenecks", out.bottlenecks, "?cluster", out.cluster, "machine", out.machine, "model",
-         out.model, "optimizer", out.optimizer, "precision", out.precision);
+         out.totals, "bottlenecks", out.bottlenecks, "?cluster", out.cluster, "kinds", out.kinds, "machine",
+         out.machine, "model", out.model, "optimizer", out.optimizer, "precision", out.precision);
     return out;
   }
 };

@@ -464,53 +464,106 @@ private:
     const std::vector<std::string> &keys = requestKeyNames("data");
     DataLoader dataLoader;
     size_t before = diags.errors();
+    const Dimension byte = Dimension::of(Base::Byte), rate = byte / Dimension::of(Base::Second);
+    auto number = [&](const Constant &value, const std::string &key, int64_t low, int64_t high, int64_t &into) {
+      if (value.as<Choice>())
+        diags
+            .error(Code::ChoiceNotAllowed, value.range, fmt::format("'{}' is one number: nothing searches for it", key))
+            .help(key == "max_workers" ? "for example: max_workers = 16" : fmt::format("'{} = auto' chooses it", key));
+      else if (auto read = block.integer(value, key, low, high))
+        into = *read;
+    };
+    auto numberOrAuto = [&](const Constant &value, const std::string &key, int64_t low, int64_t &into) {
+      if (auto *word = value.as<Word>(); word && word->text == "auto")
+        into = DataLoader::kAuto;
+      else if (word)
+        diags.error(Code::UnknownChoice, value.range,
+                    fmt::format("'{}' is a number or auto, not {}", key, value.describe()));
+      else
+        number(value, key, low, INT32_MAX, into);
+    };
     for (const ast::Entry &entry : node.entries) {
       auto *pair = entry.as<ast::KeyValue>();
       if (!pair || !llvm::is_contained(keys, pair->key.text)) {
         auto error = diags.error(Code::UnknownKey, pair ? pair->key.range : entry.range,
                                  pair ? fmt::format("'data' has no '{}'", pair->key.text)
-                                      : "'data' holds 'loader' and 'prefetch'");
+                                      : fmt::format("'data' holds {}", fmt::join(keys, ", ")));
         if (pair)
           error.suggest(nearest(pair->key.text, keys));
         continue;
       }
       if (!block.once(pair->key))
         continue;
+      const std::string &key = pair->key.text;
       Constant value = block.value(*pair->value);
-      if (pair->key.text == "loader")
-        dataLoader.rate = loaderRate(value);
-      else if (value.as<Choice>())
-        diags.error(Code::ChoiceNotAllowed, value.range, "'prefetch' is one number: nothing searches for it");
-      else if (auto depth = integersOf(value, diags, "prefetch", 0))
-        dataLoader.prefetch = depth->front();
+      if (key == "loader" || key == "worker")
+        dataLoader.rate = BytesPerSecond(positive(value, key, rate, "2 GB/s"));
+      else if (key == "memory")
+        dataLoader.memory = Bytes(positive(value, key, byte, "16 GiB"));
+      else if (key == "workers")
+        numberOrAuto(value, key, 1, dataLoader.workers);
+      else if (key == "max_workers")
+        number(value, key, 1, 1 << 16, dataLoader.maxWorkers);
+      else if (key == "prefetch")
+        numberOrAuto(value, key, 0, dataLoader.prefetch);
+      else if (auto variation = block.number(value, key, Rational(0), Rational(4)))
+        dataLoader.variation = variation->toDouble();
     }
-    if (!block.given("loader") && diags.errors() == before)
-      diags.error(Code::MissingKey, node.kind.range, "'data' does not say how fast its loader is")
-          .help("add 'loader = 2 GB/s', the bytes of input it delivers per second");
+    if (diags.errors() == before)
+      checkWorkers(block, node.kind.range, dataLoader);
     if (diags.errors() != before)
       return;
+    if (dataLoader.workers != DataLoader::kAuto)
+      dataLoader.maxWorkers = dataLoader.workers;
     if (!block.given("prefetch"))
       out.assumptions.push_back(
           fmt::format("data states no prefetch: {} batches are loaded ahead", dataLoader.prefetch));
     out.dataLoader = dataLoader;
-    out.dataLoaderAt = *block.given("loader");
+    out.dataLoaderAt = *block.given(block.given("loader") ? "loader" : "worker");
   }
 
-  BytesPerSecond loaderRate(const Constant &value) {
-    auto *rate = value.as<Quantity>();
-    Dimension bandwidth = Dimension::of(Base::Byte) / Dimension::of(Base::Second);
-    if (value.failed())
-      return {};
-    if (!rate || rate->dimension != bandwidth)
+  /// That the rate is of all workers or of one, and that there is a number of these.
+  void checkWorkers(const BlockReader &block, SourceRange at, const DataLoader &dataLoader) {
+    const SourceRange *loader = block.given("loader"), *worker = block.given("worker");
+    const SourceRange *workers = block.given("workers"), *max = block.given("max_workers");
+    if (!loader && !worker)
+      diags.error(Code::MissingKey, at, "'data' does not say how fast its loader is")
+          .help("add 'loader = 2 GB/s', the bytes of input it delivers per second");
+    else if (loader && (worker || workers || max))
       diags
-          .error(rate && rate->dimensionless() ? Code::MissingUnit : Code::WrongDimension, value.range,
-                 fmt::format("'loader' is a {}, not {}", describe(bandwidth), value.describe()))
-          .help("for example: loader = 2 GB/s");
-    else if (rate->value.sign() <= 0)
-      diags.error(Code::OutOfRange, value.range, fmt::format("'loader' is positive, but this is {}", rate->print()));
+          .error(Code::DuplicateKey, *loader,
+                 "'loader' is what all workers deliver together, and stands without 'worker' and 'workers'")
+          .note(*(worker    ? worker
+                  : workers ? workers
+                            : max),
+                "stated here")
+          .help("worker = 60 MB/s, workers = auto, max_workers = 16");
+    else if (worker && !workers)
+      diags.error(Code::MissingKey, *worker, "'worker' is what one of several delivers, and 'workers' is missing")
+          .help("add 'workers = 8', or 'workers = auto, max_workers = 16'");
+    else if (worker && dataLoader.workers == DataLoader::kAuto && !max)
+      diags.error(Code::MissingKey, *workers, "'workers = auto' does not say how many there may be")
+          .help("add 'max_workers = 16'");
+    else if (max && dataLoader.workers != DataLoader::kAuto)
+      diags.error(Code::DuplicateKey, *max, "'max_workers' limits what 'workers = auto' chooses, but they are stated")
+          .note(*workers, "stated here");
+  }
+
+  /// A quantity above 0 in base units; 0 after an error.
+  double positive(const Constant &value, const std::string &key, const Dimension &dimension, const char *example) {
+    auto *found = value.as<Quantity>();
+    if (value.failed())
+      return 0;
+    if (!found || found->dimension != dimension)
+      diags
+          .error(found && found->dimensionless() ? Code::MissingUnit : Code::WrongDimension, value.range,
+                 fmt::format("'{}' is a {}, not {}", key, describe(dimension), value.describe()))
+          .help(fmt::format("for example: {} = {}", key, example));
+    else if (found->value.sign() <= 0)
+      diags.error(Code::OutOfRange, value.range, fmt::format("'{}' is positive, but this is {}", key, found->print()));
     else
-      return BytesPerSecond(rate->toDouble());
-    return {};
+      return found->toDouble();
+    return 0;
   }
 
   TrainingJob &out;

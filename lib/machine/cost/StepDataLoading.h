@@ -9,13 +9,14 @@ namespace accord {
 struct StepDataLoading {
   Bytes batch; ///< inputs of all samples of the step, as the model takes them
   Seconds load, copy, compute;
-  DataLoaderStep step;
+  DataLoaderStep step; ///< of `choice`
+  LoaderChoice choice;
   std::vector<std::string> assumptions;
   Seconds exposed() const { return step.step - compute; } ///< the device waits so long per step
 };
 
 /// L = batch / loader, H = batch / host link (0 where the machine states none), C = `compute`; in
-/// steady state as `dataLoaderStep` has it. Error A0486 when that is no time.
+/// steady state as `dataLoaderStep` has it, workers and depth as `chooseLoader` chooses them. Errors as theirs.
 Result<StepDataLoading> stepDataLoading(const WorkGraph &graph, const Machine &machine, const DataLoader &dataLoader,
                                         Seconds compute);
 

@@ -115,20 +115,25 @@ DeviceMemory applyDeviceMemory(const Framework &framework, const PlacementProble
   return memory;
 }
 
-std::string addDataLoading(const PlacementProblemRequest &request, const WorkGraph &work, PlacementProblem &problem) {
+Result<std::string> addDataLoading(const PlacementProblemRequest &request, const WorkGraph &work,
+                                   PlacementProblem &problem) {
   if (!request.dataLoader || !(request.dataLoader->rate.value > 0))
-    return "";
+    return std::string();
   double sample = 0;
   for (const Value &value : work.values)
     if (value.category == Category::Inputs && value.region == kMicrobatchRegion && value.alias == kNone)
       sample += value.bytes;
   Bytes batch(sample / work.microbatch * request.batch);
-  int64_t takes = std::min<int64_t>(picoseconds(batch / request.dataLoader->rate), int64_t{1} << 60);
-  int64_t ahead = request.dataLoader->prefetch;
-  (ahead > 0 ? problem.minStep : problem.hostOverheadPerStep) += takes;
+  // The step is not known yet: `loaderReasons` chooses behind the plan what is open.
+  DataLoader constant = *request.dataLoader;
+  constant.variation = 0;
+  ACCORD_TRY(choice, chooseLoader(constant, batch, Seconds(), Seconds()));
+  int64_t takes = std::min<int64_t>(picoseconds(choice.load), int64_t{1} << 60);
+  bool ahead = request.dataLoader->prefetch != 0;
+  (ahead ? problem.minStep : problem.hostOverheadPerStep) += takes;
   return fmt::format("loading a step's {:.0f} B of input takes {:.4g} s, {}; copying it to the "
                      "devices takes no time",
-                     batch.value, takes * 1e-12, ahead > 0 ? "beside the step before it" : "before the step begins");
+                     batch.value, takes * 1e-12, ahead ? "beside the step before it" : "before the step begins");
 }
 
 } // namespace accord

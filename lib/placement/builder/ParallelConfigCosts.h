@@ -80,7 +80,9 @@ void addHostOverheads(const PlacementProblemRequest &request,
                       const std::vector<std::optional<CalibratedPrices>> &prices, const WorkGraph &work,
                       PlacementProblem &problem);
 /// Input of a step that comes no faster than its loaders deliver it: `minStep`, or more of `hostOverheadPerStep` where
-/// nothing is loaded ahead. What is assumed; nothing without a loader.
-std::string addDataLoading(const PlacementProblemRequest &request, const WorkGraph &work, PlacementProblem &problem);
+/// nothing is loaded ahead; by as many workers as there may be. What is assumed; nothing without a loader. Errors as
+/// `chooseLoader`.
+Result<std::string> addDataLoading(const PlacementProblemRequest &request, const WorkGraph &work,
+                                   PlacementProblem &problem);
 
 } // namespace accord

@@ -156,8 +156,14 @@ private:
     for (auto [a, b] : tied)
       p.ties.push_back({std::min(a, b), std::max(a, b)});
     addHostOverheads(request_, prices_, work, p);
-    if (auto text = addDataLoading(request_, work, p); !text.empty())
-      assume(text);
+    auto loading = addDataLoading(request_, work, p);
+    if (!loading) {
+      errors_ = {loading.takeError()};
+      errors_.front().location = request_.location;
+      return false;
+    }
+    if (!loading->empty())
+      assume(*loading);
     for (Id cls = 0; cls < layering_.classes.size(); ++cls) {
       const Layering::Class &one = layering_.classes[cls];
       p.classes.push_back({one.name, {}});

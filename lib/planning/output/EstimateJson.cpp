@@ -4,6 +4,7 @@
 #include "lib/planning/analysis/Bottlenecks.h"
 #include "lib/planning/output/PlanJson.h"
 #include "lib/report/ReportPage.h"
+#include "lib/support/StableSort.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/Fields.h"
 #include "lib/support/documents/JsonText.h"
@@ -74,11 +75,22 @@ struct EstimateRow {
   std::map<std::string, Bytes> bytes;
   std::optional<Communication> communication;
 };
+/// Operations of one kind in one phase, all their executions in a step.
+struct KindRow {
+  std::string kind;
+  Phase phase = Phase::Forward;
+  int64_t operations = 0;
+  Seconds time;
+  Count flops = 0;
+  Bytes bytes; ///< of the device memory
+  Joules energy;
+};
 struct EstimateDocument {
   std::string model, machine, precision, optimizer;
   int64_t microbatch = 1, microbatches = 1;
   std::vector<EstimateRow> operations;
   EstimateTotals totals;
+  std::vector<KindRow> kinds;
   double area = 0;
   Watts designPower;          ///< 0: the machine states none
   bool hasBoardPower = false; ///< then the average has an interval
@@ -115,6 +127,49 @@ void describeRow(JsonFields &f, EstimateRow &row) {
             .field("algorithm", row.algorithm)
             .field("formula", row.formula);
       });
+}
+
+/// The kinds that take time or move bytes, the one with the most time first. The energy of an operation is what the
+/// board draws while it runs (chargeBoard), or what the parts take and the idle power over its time.
+std::vector<KindRow> kindsOf(const WorkGraph &graph, const Machine &machine, Costs costs) {
+  chargeBoard(graph, machine, costs);
+  std::map<std::pair<std::string, Phase>, KindRow> kinds;
+  for (OperationId id = 0; id < graph.operations.size() && id < costs.operations.size(); ++id) {
+    const Operation &op = graph.operations[id];
+    const OperationCost &cost = costs.operations[id];
+    if (op.body != kNone)
+      continue;
+    const auto times = static_cast<double>(graph.executions(id));
+    KindRow &row = kinds[{op.kind, op.phase}];
+    row.kind = op.kind, row.phase = op.phase;
+    row.operations += 1;
+    row.time += cost.time * times;
+    row.flops += graph.executions(id) * op.flops;
+    if (cost.time.value > 0 && !cost.bytes.empty()) // a view moves nothing itself: who reads it does
+      row.bytes += cost.bytes.front() * times;
+    if (cost.time.value > 0)
+      row.energy += (cost.energy + machine.idle * cost.time) * times;
+  }
+  std::vector<KindRow> rows;
+  for (auto &[key, row] : kinds)
+    if (row.time.value > 0)
+      rows.push_back(std::move(row));
+  stableSort(rows, [](const KindRow &a, const KindRow &b) { return a.time > b.time; });
+  return rows;
+}
+
+void describeKind(JsonFields &f, KindRow &row) {
+  f.field("kind", row.kind)
+      .field("phase", row.phase)
+      .field("operations", row.operations, kFromOne)
+      .about("of all their executions in a step, one after the other")
+      .field("time_s", row.time)
+      .field("flops", row.flops, describeCount)
+      .about("of the device memory")
+      .field("bytes", row.bytes)
+      .about("with the idle power while they run; the device's alone, without its host")
+      .field("energy_J", row.energy)
+      .computed("power_W", [&] { return row.energy / row.time; });
 }
 
 void describeTotals(JsonFields &f, EstimateDocument &document) {
@@ -178,7 +233,16 @@ void describeTotals(JsonFields &f, EstimateDocument &document) {
             .field("step_s", row.step)
             .about("load_s + copy_s + compute_s over step_s")
             .field("gain", row.gain, NumberRange{1})
-            .field("bound", row.bound, Words{{"load", "copy", "load and copy", "compute", "serial"}});
+            .field("bound", row.bound, Words{{"load", "copy", "load and copy", "compute", "variation", "serial"}})
+            .field("workers", row.workers, kFromOne)
+            .about("loading adds nothing to the step, or at most 1 % where its times vary")
+            .field("hidden", row.hidden)
+            .about("of step_s, relative, where times of loading vary: two standard errors")
+            .maybe("error", row.error)
+            .about("the step at other depths, and the host memory that their batches take")
+            .field("depths", row.depths, [](JsonFields &h, LoaderChoice::Depth &depth) {
+              h.field("prefetch", depth.prefetch).field("step_s", depth.step).field("queue_bytes", depth.queue);
+            });
       });
 }
 
@@ -194,6 +258,8 @@ void describe(JsonFields &f, EstimateDocument &document) {
       .field("microbatch", document.microbatch, kFromOne)
       .field("microbatches", document.microbatches, kFromOne)
       .field("operations", document.operations, describeRow);
+  f.about("where time, bandwidth and energy go: operations of one kind and phase, the one with the most time first")
+      .field("kinds", document.kinds, describeKind);
   f.visit("totals", true, true, [&](JsonVisitor &v) { v.object([&](JsonFields &g) { describeTotals(g, document); }); });
   f.about("resources that bind somewhere, the one with the most to gain first; of all operations one after the other")
       .field("bottlenecks", document.bottlenecks,
@@ -232,6 +298,7 @@ json::Value toEstimateJson(const WorkGraph &graph, const Machine &machine, const
                             graph.microbatches,
                             {},
                             totals,
+                            kindsOf(graph, machine, costs),
                             0,
                             machine.tdp,
                             hasBoardPower(machine),

@@ -1,5 +1,6 @@
 // The document of `accord estimate --json`: what each operation costs.
 #pragma once
+#include "lib/machine/cost/DataLoader.h"
 #include "lib/machine/model/Costs.h"
 #include "lib/machine/model/StepEstimate.h"
 #include "llvm/Support/JSON.h"
@@ -15,6 +16,10 @@ struct DataLoaderRow {
   double gain = 1;                   ///< of prefetching over doing it all in turn
   int64_t prefetch = 0;
   std::string bound;
+  int64_t workers = 1;
+  bool hidden = false; ///< loading adds nothing to the step; up to 1 % where it varies
+  double error = 0;    ///< of `step`, relative: two standard errors; 0: exact
+  std::vector<LoaderChoice::Depth> depths;
 };
 
 /// Of one training step.

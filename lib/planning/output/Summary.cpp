@@ -136,6 +136,19 @@ std::string compileSummary(const Plan &plan, const SummaryOptions &options, cons
   return lines.text;
 }
 
+/// "4 workers, 3 batches ahead in 1.2 MiB; 2 ahead: 3.4 ms"
+static std::string loaderText(const DataLoaderRow &row) {
+  std::string text = fmt::format("{} worker{}, {} batch{} ahead", row.workers, row.workers == 1 ? "" : "s",
+                                 row.prefetch, row.prefetch == 1 ? "" : "es");
+  for (const LoaderChoice::Depth &depth : row.depths)
+    if (depth.prefetch == row.prefetch)
+      text += " in " + formatBytes(depth.queue.value);
+  for (const LoaderChoice::Depth &depth : row.depths)
+    if (depth.prefetch + 1 == row.prefetch)
+      text += fmt::format("; with {}: {} per step", depth.prefetch, formatSi(depth.step.value, "s"));
+  return text;
+}
+
 std::string estimateTable(const WorkGraph &graph, const Machine &machine, const Costs &costs,
                           const EstimateTotals &totals, const TextStyle &style) {
   TextTable table("lllrrrrl", {"operation", "phase", "core", "count", "time", "FLOP", "bytes", "bound"});
@@ -154,7 +167,7 @@ std::string estimateTable(const WorkGraph &graph, const Machine &machine, const 
                formatSi(op.flops, ""), cost.bytes.empty() ? "-" : formatBytes(cost.bytes[0].value), cost.bound});
   }
   const DataLoaderRow *dataLoading = totals.dataLoading ? &*totals.dataLoading : nullptr;
-  if (dataLoading && dataLoading->step > dataLoading->compute)
+  if (dataLoading && dataLoading->step > dataLoading->compute && !(dataLoading->hidden && dataLoading->error > 0))
     table.row({"input data", "fwd", "host", "1", formatSi((dataLoading->load + dataLoading->copy).value, "s"), "0",
                formatBytes(dataLoading->batch.value), dataLoading->bound});
   SummaryLines lines(style);
@@ -182,12 +195,14 @@ std::string estimateTable(const WorkGraph &graph, const Machine &machine, const 
   }
   addDie(machine, lines);
   lines.add("memory", formatBytes(totals.memoryBytes));
-  if (dataLoading)
+  if (dataLoading) {
     lines.add("with loading",
               dataLoading->prefetch == 0
                   ? formatSi(dataLoading->step.value, "s") + " per step, nothing overlaps"
                   : fmt::format("{} per step ({} binds), {:.4g} times as fast as in turn",
                                 formatSi(dataLoading->step.value, "s"), dataLoading->bound, dataLoading->gain));
+    lines.add("loader", loaderText(*dataLoading));
+  }
   constexpr size_t kMaxBottlenecks = 3;
   bool first = true;
   std::vector<StepBottleneck> bottlenecks = findBottlenecks(graph, costs, machine);

@@ -21,10 +21,12 @@ function header() {
 }
 
 function where() {
-  const phases = order.filter(p => timed.some(o => o.phase === p)), kinds = new Map();
+  const phases = order.filter(p => timed.some(o => o.phase === p)), head = (h, c) => el("th", { scope: "col", class: c }, h);
   byId("phases").append(...phases.map(p => el("span", {}, swatch(p), words(p))));
-  for (const o of timed) { const key = `${o.kind}\n${o.phase}`, k = kinds.get(key) || { kind: o.kind, phase: order.indexOf(o.phase), time: 0 }; k.time += o.total; kinds.set(key, k); }
-  drawKinds({ kinds: [...kinds.values()], phases: order }, byId("kinds"));
+  drawKinds({ kinds: data.kinds.map(k => ({ kind: k.kind, phase: order.indexOf(k.phase), time: k.time_s })), phases: order }, byId("kinds"));
+  byId("kinds-table").append(el("thead", {}, el("tr", {}, head("kind"), head("phase"), ...["time", "share", "memory bandwidth", "FLOP/s", "energy", "power"].map(h => head(h, "n")))),
+    el("tbody", {}, ...data.kinds.map(k => el("tr", {}, el("td", {}, k.kind), el("td", {}, words(k.phase)), ...[seconds(k.time_s), percent(k.time_s / busy), si(k.bytes / k.time_s, "B/s"), si(k.flops / k.time_s, "FLOP/s"), si(k.energy_J, "J"), si(k.power_W, "W")].map(v => el("td", { class: "n" }, v))))));
+  offerExport(byId("kinds-table"), "kinds", () => [["kind", "phase", "time_s", "bytes", "flops", "energy_J", "power_W"], ...data.kinds.map(k => [k.kind, k.phase, k.time_s, k.bytes, k.flops, k.energy_J, k.power_W])], "tbody tr").lastChild.remove();
   byId("where-hint").textContent = busy > 0 ? `operations take ${seconds(busy)} one after the other${t.step_time_s ? `; the step takes ${seconds(t.step_time_s)} as scheduled` : ""}` : "";
 }
 
@@ -52,7 +54,8 @@ function loading() {
   if (!l) return;
   byId("loading").hidden = false;
   const row = (name, value) => el("tr", {}, el("td", {}, name), el("td", { class: "n" }, value));
-  byId("loading-table").append(el("tbody", {}, row("step with loading", seconds(l.step_s)), row("bound", l.bound), row("computation", seconds(l.compute_s)), row("loading", seconds(l.load_s)), row("copying", seconds(l.copy_s)), row("a batch", bytes(l.batch_bytes)), row("batches loaded ahead", String(l.prefetch)), row("against loading in turn", `${trim(l.gain, 3)} × as fast`)));
+  byId("loading-table").append(el("tbody", {}, row("step with loading", seconds(l.step_s)), row("bound", l.bound), row("computation", seconds(l.compute_s)), row("loading", seconds(l.load_s)), row("copying", seconds(l.copy_s)), row("a batch", bytes(l.batch_bytes)), row("workers", String(l.workers)), row("batches loaded ahead", String(l.prefetch)), row("against loading in turn", `${trim(l.gain, 3)} × as fast`),
+    ...l.depths.filter(d => d.prefetch !== l.prefetch).map(d => row(`with ${d.prefetch} ahead`, `${seconds(d.step_s)}, ${bytes(d.queue_bytes)}`))));
 }
 
 function pin(o, asked = true) {

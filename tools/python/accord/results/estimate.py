@@ -5,7 +5,7 @@ from typing import Dict, List, Literal, Optional
 from ..answer import Answer
 from ..record import Record, key
 
-__all__ = ["Bottleneck", "Cluster", "Communication", "Estimate", "Instructions", "Loading", "Operation", "StepEnergy", "StepTimeEstimate", "Totals"]
+__all__ = ["Bottleneck", "Cluster", "Communication", "Depth", "Estimate", "Instructions", "Kind", "Loading", "Operation", "StepEnergy", "StepTimeEstimate", "Totals"]
 
 
 class Communication(Record):
@@ -48,17 +48,29 @@ class Instructions(Record):
     time_low_s: float = key("between these `time_s` is proven to be", "s")
 
 
+class Depth(Record):
+    """An object of the document."""
+
+    prefetch: int = key()
+    queue_bytes: float = key("", "B")
+    step_s: float = key("", "s")
+
+
 class Loading(Record):
     """Input data of one step beside its computation, where the training says how it is loaded."""
 
-    bound: Literal["load", "copy", "load and copy", "compute", "serial"] = key()
+    bound: Literal["load", "copy", "load and copy", "compute", "variation", "serial"] = key()
     batch_bytes: float = key("", "B")
     compute_s: float = key("", "s")
     copy_s: float = key("", "s")
+    depths: List[Depth] = key("the step at other depths, and the host memory that their batches take")
+    error: Optional[float] = key("of step_s, relative, where times of loading vary: two standard errors")
     gain: float = key("load_s + copy_s + compute_s over step_s")
+    hidden: bool = key("loading adds nothing to the step, or at most 1 % where its times vary")
     load_s: float = key("", "s")
     prefetch: int = key("batches loaded ahead")
     step_s: float = key("in steady state, loading included", "s")
+    workers: int = key()
 
 
 class StepEnergy(Record):
@@ -122,6 +134,19 @@ class Cluster(Record):
     sequence_parallel: int = key()
 
 
+class Kind(Record):
+    """An object of the document."""
+
+    kind: str = key()
+    phase: Literal["forward", "data_gradient", "weight_gradient", "update", "communication", "recompute"] = key()
+    time_s: float = key("of all their executions in a step, one after the other", "s")
+    energy_J: float = key("with the idle power while they run; the device's alone, without its host", "J")
+    flops: float = key("", "FLOP")
+    bytes: float = key("of the device memory", "B")
+    operations: int = key()
+    power_W: float = key("", "W")
+
+
 class Estimate(Answer):
     """Work, time, energy and bytes of a training step. flops, time_s, cycles, energy_J and bytes of an operation are of ONE execution; count is how often it runs in one step (micro-batches times the repeats around it). totals.flops is the sum of flops * count, and so are time_s (one after the other) and energy_J."""
 
@@ -135,6 +160,7 @@ class Estimate(Answer):
     totals: Totals = key()
     bottlenecks: List[Bottleneck] = key("resources that bind somewhere, the one with the most to gain first; of all operations one after the other")
     cluster: Optional[Cluster] = key("where the target is a cluster: all numbers are of one of its devices")
+    kinds: List[Kind] = key("where time, bandwidth and energy go: operations of one kind and phase, the one with the most time first")
     machine: str = key()
     model: str = key()
     optimizer: str = key()
