@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 
 namespace accord::prediction {
 namespace {
@@ -162,6 +163,39 @@ Normal MixedModel::predict(const std::vector<size_t> &rows, const std::vector<do
   const MatrixXd across = covarianceMatrix(kernel, scaleOf, queries, rows);
   const Eigen::LDLT<MatrixXd> factor(covariance);
   return normalOf(across * factor.solve(VectorXd(vectorOf(values))), own - across * factor.solve(across.transpose()));
+}
+
+std::vector<MixedModel::LeftOut> MixedModel::leaveGroupsOut(const std::vector<size_t> &rows,
+                                                            const std::vector<double> &values,
+                                                            const std::vector<std::string> &groups) const {
+  std::vector<LeftOut> leftOut(rows.size());
+  if (rows.empty())
+    return leftOut;
+  MatrixXd covariance = covarianceMatrix(kernel, scaleOf, rows, rows);
+  covariance.diagonal().array() += noise * noise;
+  const MatrixXd inverse = covariance.ldlt().solve(MatrixXd::Identity(covariance.rows(), covariance.cols()));
+  const VectorXd weights = inverse * vectorOf(values);
+  std::map<std::string, std::vector<Index>> members;
+  for (size_t i = 0; i < groups.size(); ++i)
+    members[groups[i]].push_back(static_cast<Index>(i));
+  for (const auto &[group, own] : members) {
+    const auto count = static_cast<Index>(own.size());
+    MatrixXd block(count, count);
+    VectorXd part(count);
+    for (Index i = 0; i < count; ++i) {
+      part(i) = weights(own[static_cast<size_t>(i)]);
+      for (Index j = 0; j < count; ++j)
+        block(i, j) = inverse(own[static_cast<size_t>(i)], own[static_cast<size_t>(j)]);
+    }
+    // The residual of a group is the inverse of its block times its weights, and its covariance that inverse.
+    const MatrixXd ownCovariance = block.ldlt().solve(MatrixXd::Identity(count, count));
+    const VectorXd residuals = ownCovariance * part;
+    for (Index i = 0; i < count; ++i) {
+      const auto row = static_cast<size_t>(own[static_cast<size_t>(i)]);
+      leftOut[row] = {values[row] - residuals(i), std::max(ownCovariance(i, i), 0.0)};
+    }
+  }
+  return leftOut;
 }
 
 } // namespace accord::prediction

@@ -53,6 +53,14 @@ public:
   Normal predict(const std::vector<size_t> &rows, const std::vector<double> &values,
                  const std::vector<size_t> &queries) const;
 
+  /// Of each row the distribution of its value where all rows of its group are unknown and those of the other groups
+  /// are known, by blocks of the inverse covariance (Rasmussen and Williams, 2006, section 5.4.2, for groups).
+  struct LeftOut {
+    double mean = 0, variance = 0;
+  };
+  std::vector<LeftOut> leaveGroupsOut(const std::vector<size_t> &rows, const std::vector<double> &values,
+                                      const std::vector<std::string> &groups) const;
+
 private:
   std::vector<Effect> effects;
   Kernel kernel;

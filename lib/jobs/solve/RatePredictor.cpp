@@ -119,9 +119,12 @@ PredictedRate predictedRate(double mean, double variance) {
 }
 
 std::string familyOf(const std::string &application) {
-  const auto end = std::ranges::find_if_not(
+  const auto letters = std::ranges::find_if_not(
       application, [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
-  return end == application.begin() ? application : std::string(application.begin(), end);
+  if (letters - application.begin() >= 2)
+    return std::string(application.begin(), letters);
+  const std::string word = application.substr(0, application.find_first_of("-_ ("));
+  return word.empty() ? application : word;
 }
 
 std::vector<MeasuredRate> measuredRates(const ThroughputTable &table) {

@@ -31,8 +31,8 @@ struct PredictedRate {
 /// Of a logarithm that is normal.
 PredictedRate predictedRate(double mean, double variance);
 
-/// The letters with which the name of an application begins ("ResNet" of "ResNet-50 (batch size 64)"); the whole name
-/// if it begins with something else.
+/// The letters with which the name of an application begins, "ResNet" of "ResNet-50 (batch size 64)"; where it begins
+/// with fewer than two letters, all up to the first dash, space or bracket ("A3C").
 std::string familyOf(const std::string &application);
 /// Rates above 0 of a table, by application and gang, types in their order.
 std::vector<MeasuredRate> measuredRates(const ThroughputTable &table);
