@@ -1,6 +1,5 @@
 #include "lib/machine/residuals/StepResiduals.h"
 #include "lib/machine/calibration/Score.h"
-#include "lib/prediction/MixedModel.h"
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -17,9 +16,8 @@ using prediction::Effect;
 using prediction::HeldOutValue;
 using prediction::MixedModel;
 
-constexpr double kNormal90 = 1.6448536269514722; ///< of a normal value, 90 % lie within so many standard deviations
 constexpr double kRepeatedRuns = 0.05;           ///< standard deviation of the logarithm of a step's time
-constexpr double kCoverage = 0.9;
+constexpr double kCoverage = 0.9;                ///< of intervals, where there are groups enough
 
 enum StepEffect : size_t { Common, FirstPart, FirstScale = FirstPart + 8, Precision = FirstScale + 6, Accelerator, Source, Family, Model, numEffects };
 
@@ -83,6 +81,8 @@ std::string groupOf(const StepFeatures &features, StepResiduals::Unit unit) {
     return features.family;
   case StepResiduals::Unit::Source:
     return features.source;
+  case StepResiduals::Unit::Kind:
+    return features.attends ? "attends" : "other";
   }
   return {};
 }
@@ -147,6 +147,7 @@ std::optional<ComputedStep> computedStep(const Case &one) {
   step.features.source = one.source();
   step.features.family = columnOf(one, "family");
   step.features.model = columnOf(one, "model");
+  step.features.attends = candidate.layout.hostShare >= 1;
   return step;
 }
 
@@ -167,6 +168,22 @@ StepResiduals::StepResiduals(std::vector<ComputedStep> steps) : measured(std::mo
   scales = model.scales();
 }
 
+std::optional<double> StepResiduals::scoreOfGroups(const std::vector<std::string> &groups,
+                                                  const std::vector<MixedModel::LeftOut> &others) const {
+  std::map<std::string, double> rowsOf;
+  for (const std::string &group : groups)
+    ++rowsOf[group];
+  double learned = 0, dataSheet = 0;
+  std::vector<prediction::GroupedScore> scores;
+  for (size_t i = 0; i < others.size(); ++i) {
+    const double residual = std::abs(values[i] - others[i].mean);
+    learned += residual / rowsOf[groups[i]];
+    dataSheet += std::abs(values[i]) / rowsOf[groups[i]];
+    scores.push_back({groups[i], residual / std::sqrt(others[i].variance)});
+  }
+  return learned < dataSheet ? prediction::conformalScore(scores, kCoverage) : std::nullopt;
+}
+
 std::vector<StepResiduals::Interval> StepResiduals::predict(const std::vector<ComputedStep> &steps,
                                                             Unit leftOut) const {
   StepKernel kernel{{}, centre};
@@ -183,18 +200,16 @@ std::vector<StepResiduals::Interval> StepResiduals::predict(const std::vector<Co
   }
   MixedModel model(stepEffects(), std::move(kernel), kRepeatedRuns);
   model.setScales(scales);
-  std::vector<prediction::GroupedScore> scores;
-  const std::vector<MixedModel::LeftOut> others = model.leaveGroupsOut(known, values, groups);
-  for (size_t i = 0; i < others.size(); ++i)
-    scores.push_back({groups[i], std::abs(values[i] - others[i].mean) / std::sqrt(others[i].variance)});
-  const std::optional<double> conformal = prediction::conformalScore(scores, kCoverage);
+  const std::optional<double> score = scoreOfGroups(groups, model.leaveGroupsOut(known, values, groups));
   const prediction::Normal normal = model.predict(known, values, asked);
   std::vector<Interval> intervals;
   for (size_t i = 0; i < steps.size(); ++i) {
-    const double half = conformal.value_or(kNormal90) * std::sqrt(normal.variance(i));
-    intervals.push_back({steps[i].computed * std::exp(normal.mean[i]),
-                         steps[i].computed * std::exp(normal.mean[i] - half),
-                         steps[i].computed * std::exp(normal.mean[i] + half), conformal.has_value()});
+    const double computed = steps[i].computed;
+    const StepTimeInterval &prior = steps[i].features.attends ? kPriorStepTime.attending : kPriorStepTime.other;
+    const double mean = normal.mean[i], half = score.value_or(0) * std::sqrt(normal.variance(i));
+    intervals.push_back(score ? Interval{computed * std::exp(mean), computed * std::exp(mean - half),
+                                         computed * std::exp(mean + half), true}
+                              : Interval{computed, computed * prior.low, computed * prior.high, false});
   }
   return intervals;
 }
@@ -227,19 +242,20 @@ std::vector<LeftOutStep> leaveStepsOut(const std::vector<Case> &cases, StepResid
     if (calibrates && !otherCases.empty()) {
       weighBySource(otherCases);
       auto made = fit(otherCases, severalSources(otherCases) ? std::optional(kCarriedPriorWeight) : std::nullopt);
-      auto around = unseenSourceIntervals(otherCases);
-      if (made && around)
-        fitted = *made, intervals = *around;
+      if (made)
+        fitted = *made;
+      // Of models, the fits for each source of the others would take half an hour.
+      if (unit != StepResiduals::Unit::Model)
+        if (auto around = unseenSourceIntervals(otherCases))
+          intervals = *around;
     }
     for (size_t i = 0; i < group.steps.size(); ++i) {
       const ComputedStep &step = group.steps[i];
-      const bool attends = group.cases[i]->candidates.front().layout.hostShare >= 1;
       auto around = [&](double computed, const StepTimeIntervals &of) {
-        const StepTimeInterval &own = attends ? of.attending : of.other;
+        const StepTimeInterval &own = step.features.attends ? of.attending : of.other;
         return HeldOutValue{name, step.measured, computed, computed * own.low, computed * own.high};
       };
-      LeftOutStep one{step.id, step.features.accelerator, step.features.family, {}, {}, {}, learned[i].isConformal};
-      one.dataSheet = around(step.computed, kPriorStepTime);
+      LeftOutStep one{step.id, step.features, around(step.computed, kPriorStepTime), {}, {}, learned[i].isLearned};
       if (fitted)
         one.calibrated = around(calibrate::predict(*group.cases[i], fitted->factors).total, intervals);
       one.learned = {name, step.measured, learned[i].median, learned[i].low, learned[i].high};

@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/machine/calibration/ParameterFit.h"
 #include "lib/prediction/HeldOut.h"
+#include "lib/prediction/MixedModel.h"
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@ struct StepFeatures {
   std::array<double, 6> scales{}; ///< decades of: `kStepScales`
   std::string precision;          ///< of its products, by FLOP
   std::string accelerator, source, family, model;
+  bool attends = false; ///< repeats a block with attention
 };
 /// Products, attention, streaming, host, tensor axis, pipeline, gradients, optimizer.
 extern const std::array<const char *, 8> kStepParts;
@@ -37,30 +39,40 @@ class StepResiduals {
 public:
   explicit StepResiduals(std::vector<ComputedStep> measured);
 
-  /// Seconds: the median of what a step would be measured to take, and where 90 of 100 lie. `leftOut` says of what the
-  /// known steps have none of its kind: intervals are widened by the conformal score of such groups where they are
-  /// enough for 90 % (`prediction::conformalScore`), and are those of the normal distribution elsewhere.
-  enum class Unit { Model, Family, Source };
+  /// Of what the known steps have nothing that is like the asked ones: their model, their family, their source, or the
+  /// kind of training that attends or does not.
+  enum class Unit { Model, Family, Source, Kind };
+  /// What a step would be measured to take, in seconds: the median, and where 90 of 100 lie.
   struct Interval {
     double median = 0, low = 0, high = 0;
-    bool isConformal = false;
+    bool isLearned = false;
   };
+  /// Each group of known steps is predicted from the others. If these predictions are nearer to the measured times than
+  /// the data sheet alone, in the mean of groups, and groups are enough for 90 % (`prediction::conformalScore`), the
+  /// median is learned, and its interval has the conformal score of the groups. Elsewhere nothing shows that residuals
+  /// carry over to a new group: the median is the data sheet's, and the interval `kPriorStepTime`.
   std::vector<Interval> predict(const std::vector<ComputedStep> &steps, Unit leftOut) const;
 
 private:
+  /// Nothing where predictions of left-out groups are no better than the data sheet, or too few.
+  std::optional<double> scoreOfGroups(const std::vector<std::string> &groups,
+                                      const std::vector<prediction::MixedModel::LeftOut> &others) const;
+
   std::vector<ComputedStep> measured;
   std::vector<double> values, centre, scales;
 };
 
 /// A left-out step by three methods, each with its interval: the data sheet alone (`kPriorStepTime`), a calibration of
-/// the other steps (`unseenSourceIntervals` of them), and the residuals that those teach.
+/// the other steps (`unseenSourceIntervals` of them; of models, for which that takes too long, `kUnseenSource`), and the
+/// residuals that those teach.
 struct LeftOutStep {
-  std::string id, accelerator, family;
-  prediction::HeldOutValue dataSheet, calibrated, learned;
-  bool isConformal = false;
+  std::string id;
+  StepFeatures features;
+  prediction::HeldOutValue dataSheet, calibrated, learned; ///< the second is 0 where no calibration was fitted
+  bool isLearned = false;
 };
-/// Each model, family or source in turn is left out as a whole, also of the choice of scales. `calibrates`: also fits a
-/// calibration to the other steps each time, which takes seconds.
+/// Each model, family, source or kind in turn is left out as a whole, also of the choice of scales. `calibrates`: also
+/// fits a calibration to the other steps each time, which takes seconds.
 std::vector<LeftOutStep> leaveStepsOut(const std::vector<Case> &cases, StepResiduals::Unit unit, bool calibrates);
 
 /// Tables of what is left out, in Markdown.

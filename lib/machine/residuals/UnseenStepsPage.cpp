@@ -30,8 +30,8 @@ std::string lineOf(const std::string &name, const std::vector<LeftOutStep> &step
 std::string tableOf(const char *what, const std::vector<LeftOutStep> &steps) {
   std::map<std::string, std::vector<LeftOutStep>> byFamily, byAccelerator;
   for (const LeftOutStep &one : steps) {
-    byFamily[one.family].push_back(one);
-    byAccelerator[one.accelerator].push_back(one);
+    byFamily[one.features.family].push_back(one);
+    byAccelerator[one.features.accelerator].push_back(one);
   }
   std::string out = fmt::format("\n## Each {} left out\n\n"
                                 "| rows of | rows | data sheet | in | high / low | calibrated | in | high / low | "
@@ -61,9 +61,10 @@ std::string unseenStepsPage(const std::vector<Case> &cases) {
   std::string out = "# Steps of models that were never measured\n\n"
                     "Mean error in percent, the share of steps in their interval of 90 %, and the median width of the "
                     "intervals.\n";
+  out += tableOf("model", leaveStepsOut(cases, Unit::Model, /*calibrates=*/true));
   out += tableOf("family", leaveStepsOut(cases, Unit::Family, /*calibrates=*/true));
   out += tableOf("source", leaveStepsOut(cases, Unit::Source, /*calibrates=*/true));
-  out += tableOf("model", leaveStepsOut(cases, Unit::Model, /*calibrates=*/false));
+  out += tableOf("kind (trainings that attend, and others)", leaveStepsOut(cases, Unit::Kind, /*calibrates=*/true));
   return out;
 }
 
