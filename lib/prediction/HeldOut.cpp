@@ -35,6 +35,16 @@ HeldOutScore scoreOf(const std::vector<HeldOutValue> &values) {
   return score;
 }
 
+std::vector<std::pair<std::string, HeldOutScore>> scoresByGroup(const std::vector<HeldOutValue> &values) {
+  std::map<std::string, std::vector<HeldOutValue>> groups;
+  for (const HeldOutValue &value : values)
+    groups[value.group].push_back(value);
+  std::vector<std::pair<std::string, HeldOutScore>> scores;
+  for (const auto &[group, members] : groups)
+    scores.emplace_back(group, scoreOf(members));
+  return scores;
+}
+
 std::optional<double> conformalScore(const std::vector<GroupedScore> &scores, double coverage) {
   std::map<std::string, double> rowsOf;
   for (const GroupedScore &one : scores)

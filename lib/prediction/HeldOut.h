@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace accord::prediction {
@@ -24,6 +25,9 @@ struct HeldOutScore {
 };
 /// All zero without rows.
 HeldOutScore scoreOf(const std::vector<HeldOutValue> &values);
+
+/// Of each group, by its name.
+std::vector<std::pair<std::string, HeldOutScore>> scoresByGroup(const std::vector<HeldOutValue> &values);
 
 /// |log(measured / predicted)| of a left-out row over its standard deviation, and the group that was left out.
 struct GroupedScore {

@@ -133,8 +133,7 @@ void MixedModel::fit(const std::vector<size_t> &rows, const std::vector<double> 
         if (effects[effect].spread <= 0)
           continue;
         for (const double scale : {scaleOf[effect] * step, scaleOf[effect] / step}) {
-          const MatrixXd changed =
-              covariance + (scale * scale - scaleOf[effect] * scaleOf[effect]) * kernels[effect];
+          const MatrixXd changed = covariance + (scale * scale - scaleOf[effect] * scaleOf[effect]) * kernels[effect];
           const double changedPriors = priors + prior(effect, scale) - prior(effect, scaleOf[effect]);
           const double density = logDensity(changed, y) + changedPriors;
           if (!(density > best + kGain))

@@ -186,27 +186,24 @@ private:
   }
 
   static RateTable scored(const std::string &title, const std::vector<LeftOutRate> &rates) {
-    std::vector<HeldOutValue> all;
-    std::map<std::string, std::vector<HeldOutValue>> byFamily, byPlaces;
+    std::vector<HeldOutValue> all, byPlaces;
     for (const LeftOutRate &one : rates) {
       all.push_back(one.value);
-      byFamily[one.value.group].push_back(one.value);
-      const bool isSame = one.from.type == one.to.type;
-      byPlaces[isSame ? fmt::format("{}, {} devices", one.to.type, one.to.devices)
-                      : fmt::format("{} to {}", one.from.type, one.to.type)]
-          .push_back(one.value);
+      byPlaces.push_back(one.value);
+      byPlaces.back().group = one.from.type == one.to.type ? fmt::format("{}, {} devices", one.to.type, one.to.devices)
+                                                           : fmt::format("{} to {}", one.from.type, one.to.type);
     }
-    RateTable table{title, {{"all", scoreOf(all)}}};
-    for (const auto *groups : {&byFamily, &byPlaces})
-      for (const auto &[name, values] : *groups)
-        table.groups.push_back({name, scoreOf(values)});
+    RateTable table{title, {{"all", prediction::scoreOf(all)}}};
+    for (const auto *values : {&all, &byPlaces})
+      for (auto &[name, score] : prediction::scoresByGroup(*values))
+        table.groups.push_back({name, score});
     return table;
   }
 
   static std::vector<RateTable> scores(const Rates &measured) {
-    static constexpr const char *kWhat[kKnownRates] = {
-        "known: the rate on as many devices of another type", "known: the rate on one device of the same type",
-        "known: the rate on one device of another type"};
+    static constexpr const char *kWhat[kKnownRates] = {"known: the rate on as many devices of another type",
+                                                       "known: the rate on one device of the same type",
+                                                       "known: the rate on one device of another type"};
     std::vector<RateTable> tables;
     for (const bool sameModel : {false, true}) {
       std::vector<std::vector<LeftOutRate>> by(kKnownRates);
@@ -214,11 +211,11 @@ private:
         by[static_cast<size_t>(one.known)].push_back(std::move(one));
       for (size_t known = 0; known < kKnownRates; ++known)
         if (!by[known].empty())
-          tables.push_back(
-              scored(fmt::format("{} left out; {}",
-                                        sameModel ? "an application of a model that ran with other batches"
-                                                  : "a family of models",
-                                        kWhat[known]), by[known]));
+          tables.push_back(scored(
+              fmt::format("{} left out; {}",
+                          sameModel ? "an application of a model that ran with other batches" : "a family of models",
+                          kWhat[known]),
+              by[known]));
     }
     return tables;
   }
@@ -232,9 +229,9 @@ private:
     if (!type.trim().empty() && !count.trim().getAsInteger(10, read.devices) && read.devices > 0 &&
         !number.trim().getAsDouble(rate) && rate > 0 && std::isfinite(rate))
       return std::pair(read, rate);
-    diags.error(Code::BadCommandLine, {},
-                fmt::format("--known: expected TYPExDEVICES=RATE with a rate above 0, as in v100x1=4.4, found '{}'",
-                            text));
+    diags.error(
+        Code::BadCommandLine, {},
+        fmt::format("--known: expected TYPExDEVICES=RATE with a rate above 0, as in v100x1=4.4, found '{}'", text));
     return std::nullopt;
   }
 
@@ -273,8 +270,7 @@ private:
       if (at == places.size())
         places.push_back(place);
       if (llvm::is_contained(known, at)) {
-        diags.error(Code::BadCommandLine, {},
-                    fmt::format("--known: {}x{} is stated twice", place.type, place.devices));
+        diags.error(Code::BadCommandLine, {}, fmt::format("--known: {}x{} is stated twice", place.type, place.devices));
         return std::nullopt;
       }
       known.push_back(at);
@@ -285,8 +281,7 @@ private:
         predictor.logRates(familyOf(options.application), options.application, places), known, logRates);
     std::vector<RateAtPlace> rates;
     for (size_t i = 0; i < places.size(); ++i)
-      rates.push_back(
-          {places[i], llvm::is_contained(known, i), predictedRate(normal.mean[i], normal.variance(i))});
+      rates.push_back({places[i], llvm::is_contained(known, i), predictedRate(normal.mean[i], normal.variance(i))});
     return rates;
   }
 

@@ -175,7 +175,9 @@ private:
     if (!made)
       return fail(made.error());
     bool known = options.cluster && prepared.cases.size() >= kMinRowsOfCluster;
-    auto intervals = known ? unseenRowIntervals(prepared.cases) : unseenSourceIntervals(prepared.cases);
+    const StepTimeIntervals &withoutRows = options.prior.empty() ? kPriorStepTime : priorIntervals;
+    auto intervals =
+        known ? unseenRowIntervals(prepared.cases, withoutRows) : unseenSourceIntervals(prepared.cases, withoutRows);
     if (!intervals)
       return fail(intervals.error());
     auto fileOf = [&](const std::string &machine) {

@@ -13,8 +13,8 @@
 #include "lib/jobs/simulate/FairnessPolicies.h"
 #include "lib/jobs/simulate/GoodputPolicies.h"
 #include "lib/jobs/simulate/Optimus.h"
-#include "lib/jobs/simulate/PredictedSpeeds.h"
 #include "lib/jobs/simulate/OrderedPolicies.h"
+#include "lib/jobs/simulate/PredictedSpeeds.h"
 #include "lib/jobs/simulate/ProfiledProgress.h"
 #include "lib/jobs/simulate/RoundPolicies.h"
 #include "lib/jobs/simulate/Seeds.h"
@@ -174,10 +174,11 @@ private:
       return std::nullopt;
     }
     if (arePredicted() && !isGavel) {
-      diags.error(Code::BadCommandLine, {},
-                  fmt::format("--speeds: '{}' has no rates of other models on several device types from which speeds "
-                              "could be predicted",
-                              options.trace))
+      diags
+          .error(Code::BadCommandLine, {},
+                 fmt::format("--speeds: '{}' has no rates of other models on several device types from which speeds "
+                             "could be predicted",
+                             options.trace))
           .help("throughputs by device type do (.json, Gavel); 'fitted' estimates speeds of Pollux' workloads");
       return std::nullopt;
     }
@@ -450,8 +451,8 @@ private:
     }
     replay.draw = drawing(jobs);
     replay.askedJobs = [jobs] { return simulatedJobs(*jobs, /*wholeSteps=*/true); };
-    const auto seen = arePredicted() ? [jobs, speeds = predicted] { return predictedJobs(*jobs, *speeds, true); }
-                                     : replay.askedJobs;
+    const auto seen =
+        arePredicted() ? [jobs, speeds = predicted] { return predictedJobs(*jobs, *speeds, true); } : replay.askedJobs;
     addSteadyPolicies(replay, jobs, seen);
     addOrderedPolicies(replay, replay.askedJobs);
     addGoodputPolicies(replay, seen, true);

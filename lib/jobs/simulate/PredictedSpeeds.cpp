@@ -60,8 +60,9 @@ double PredictedProgress::rate(const Cluster &cluster, unsigned type, unsigned d
 std::vector<SimulatedJob> predictedJobs(const std::vector<SteadyJob> &jobs, PredictedSpeeds &speeds, bool wholeSteps) {
   std::vector<SimulatedJob> simulated = simulatedJobs(jobs, wholeSteps);
   for (size_t i = 0; i < jobs.size(); ++i)
-    simulated[i].progress = [job = jobs[i], logRates = speeds.logRates(jobs[i].application, jobs[i].gang),
-                             wholeSteps] { return std::make_unique<PredictedProgress>(job, logRates, wholeSteps); };
+    simulated[i].progress = [job = jobs[i], logRates = speeds.logRates(jobs[i].application, jobs[i].gang), wholeSteps] {
+      return std::make_unique<PredictedProgress>(job, logRates, wholeSteps);
+    };
   return simulated;
 }
 

@@ -15,18 +15,18 @@ constexpr double kNormal90 = 1.6448536269514722; ///< of a normal value, 90 % li
 constexpr double kRepeatedRuns = 0.01;           ///< standard deviation of the logarithm of a rate
 
 enum RateEffect : size_t {
-  Level,             ///< of an application
-  Strength,          ///< of all: in proportion to the strengths of types
-  Type,              ///< of all on a type
-  Size,              ///< of all: in proportion to the logarithm of the number of devices
-  TypeSize,          ///< of all on so many devices of a type
-  FamilyStrength,    ///< the same of a family
-  FamilyType,        //
-  FamilySize,        //
-  FamilyTypeSize,    //
-  ApplicationFirst,  ///< the same of an application
-  ApplicationType,   //
-  ApplicationSize,   //
+  Level,              ///< of an application
+  Strength,           ///< of all: in proportion to the strengths of types
+  Type,               ///< of all on a type
+  Size,               ///< of all: in proportion to the logarithm of the number of devices
+  TypeSize,           ///< of all on so many devices of a type
+  FamilyStrength,     ///< the same of a family
+  FamilyType,         //
+  FamilySize,         //
+  FamilyTypeSize,     //
+  ApplicationFirst,   ///< the same of an application
+  ApplicationType,    //
+  ApplicationSize,    //
   ApplicationTypeSize //
 };
 
@@ -119,8 +119,8 @@ PredictedRate predictedRate(double mean, double variance) {
 }
 
 std::string familyOf(const std::string &application) {
-  const auto letters = std::ranges::find_if_not(
-      application, [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
+  const auto letters =
+      std::ranges::find_if_not(application, [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
   if (letters - application.begin() >= 2)
     return std::string(application.begin(), letters);
   const std::string word = application.substr(0, application.find_first_of("-_ ("));

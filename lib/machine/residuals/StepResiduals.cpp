@@ -16,10 +16,20 @@ using prediction::Effect;
 using prediction::HeldOutValue;
 using prediction::MixedModel;
 
-constexpr double kRepeatedRuns = 0.05;           ///< standard deviation of the logarithm of a step's time
-constexpr double kCoverage = 0.9;                ///< of intervals, where there are groups enough
+constexpr double kRepeatedRuns = 0.05; ///< standard deviation of the logarithm of a step's time
+constexpr double kCoverage = 0.9;      ///< of intervals, where there are groups enough
 
-enum StepEffect : size_t { Common, FirstPart, FirstScale = FirstPart + 8, Precision = FirstScale + 6, Accelerator, Source, Family, Model, numEffects };
+enum StepEffect : size_t {
+  Common,
+  FirstPart,
+  FirstScale = FirstPart + 8,
+  Precision = FirstScale + 6,
+  Accelerator,
+  Source,
+  Family,
+  Model,
+  numEffects
+};
 
 /// Medians are in logarithms. Those of parts are the spreads of the parameters that they go with
 /// (`ParameterInfo::spread`), that of a source is the one of `fit`; the others are engineering defaults. None was set
@@ -105,10 +115,10 @@ StepWork workOfStep(const Candidate &candidate) {
     if (work.item.flops > 0 && work.peak > 0)
       byType[work.item.type] += count * work.item.flops;
   }
-  double most = 0;
+  double maxFlops = 0;
   for (const auto &[type, flops] : byType)
-    if (flops > most)
-      most = flops, sum.type = type;
+    if (flops > maxFlops)
+      maxFlops = flops, sum.type = type;
   for (const Work &work : candidate.work)
     if (work.item.type == sum.type)
       sum.peak = std::max(sum.peak, work.peak);
@@ -169,7 +179,7 @@ StepResiduals::StepResiduals(std::vector<ComputedStep> steps) : measured(std::mo
 }
 
 std::optional<double> StepResiduals::scoreOfGroups(const std::vector<std::string> &groups,
-                                                  const std::vector<MixedModel::LeftOut> &others) const {
+                                                   const std::vector<MixedModel::LeftOut> &others) const {
   std::map<std::string, double> rowsOf;
   for (const std::string &group : groups)
     ++rowsOf[group];

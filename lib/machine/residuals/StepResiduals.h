@@ -63,8 +63,8 @@ private:
 };
 
 /// A left-out step by three methods, each with its interval: the data sheet alone (`kPriorStepTime`), a calibration of
-/// the other steps (`unseenSourceIntervals` of them; of models, for which that takes too long, `kUnseenSource`), and the
-/// residuals that those teach.
+/// the other steps (`unseenSourceIntervals` of them; of models, for which that takes too long, `kUnseenSource`), and
+/// the residuals that those teach.
 struct LeftOutStep {
   std::string id;
   StepFeatures features;

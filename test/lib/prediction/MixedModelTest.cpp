@@ -205,8 +205,8 @@ TEST(MixedModelTest, CoversNewGroups) {
   size_t covered = 0, all = 0;
   for (uint64_t seed = 10; seed < 40; ++seed) {
     const Sample sample(seed, 12, 4);
-    const std::vector<size_t> rows(sample.rows.begin(), sample.rows.end() - 8), queries(sample.rows.end() - 8,
-                                                                                      sample.rows.end());
+    const std::vector<size_t> rows(sample.rows.begin(), sample.rows.end() - 8),
+        queries(sample.rows.end() - 8, sample.rows.end());
     const std::vector<double> values(sample.values.begin(), sample.values.end() - 8);
     MixedModel model = sample.model();
     model.fit(rows, values);
@@ -227,6 +227,11 @@ TEST(HeldOutTest, ScoresErrorsAndCoverage) {
   EXPECT_NEAR(score.coverage, 2.0 / 3, 1e-12);
   EXPECT_NEAR(score.width, 2, 1e-12);
   EXPECT_EQ(scoreOf({}).rows, 0u);
+  const auto groups = scoresByGroup({{"b", 4, 8, 2, 8}, {"a", 10, 12, 9, 18}, {"a", 10, 9, 9, 9.9}});
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_EQ(groups[0].first, "a");
+  EXPECT_NEAR(groups[0].second.meanError, 0.15, 1e-12);
+  EXPECT_EQ(groups[1].second.rows, 1u);
 }
 
 TEST(HeldOutTest, ConformalScoreIsTheWeightedQuantile) {
