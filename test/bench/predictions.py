@@ -2,7 +2,7 @@
 """The tables of "Throughput of models never measured" in docs/learning.md.
 
     python3 test/bench/predictions.py rates [--accord build/bin/accord] [--data ../shared/data]
-    python3 test/bench/predictions.py simulations     # measured against predicted speeds, 20 seeds, paired (half an hour)
+    python3 test/bench/predictions.py simulations     # measured against predicted speeds, 20 seeds, paired (some minutes)
     python3 test/bench/predictions.py steps           # models, families, sources left out (ten minutes)
 
 `rates` and `steps` print what `accord calibrate --rates` and `accord calibrate --accuracy=unseen` do. `simulations` replays the same
@@ -20,10 +20,9 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 THREE = [part for name in ("v100", "p100", "k80") for part in ("--where", f"type={name}")]
-POLICIES = "exact_las,exact,learned,sia,pollux_objective,tenant_fairness"
-CLUSTERS = [("96 jobs, 8 / 16 / 24", "max_min_fairness", "v100=8x1,p100=16x1,k80=24x1", 96),
-            ("medium, 96 jobs, 4 / 4 / 4", "medium_test", "v100=4x1,p100=4x1,k80=4x1", 96),
-            ("192 jobs, 8 / 8 / 8", "max_min_fairness", "v100=8x1,p100=8x1,k80=8x1", 192)]
+CLUSTERS = [("96 jobs, 8 / 16 / 24", "max_min_fairness", "v100=8x1,p100=16x1,k80=24x1", 96, "exact_las,exact,learned,sia,pollux_objective,tenant_fairness"),
+            ("medium, 96 jobs, 4 / 4 / 4", "medium_test", "v100=4x1,p100=4x1,k80=4x1", 96, "exact_las,sia"),
+            ("192 jobs, 8 / 8 / 8", "max_min_fairness", "v100=8x1,p100=8x1,k80=8x1", 192, "exact_las,sia")]
 
 
 def output(command):
@@ -54,11 +53,11 @@ def interval(changes, draws=4000):
 
 
 def simulations(accord, data):
-    for name, trace, servers, jobs in CLUSTERS:
+    for name, trace, servers, jobs, policies in CLUSTERS:
         runs = []
         for speeds in ("measured", "predicted"):
             text = output([accord, "jobs", "--simulate", f"{data}/gavel/traces/{trace}.trace", "--profiles", f"{data}/gavel/physical_cluster_throughputs.json",
-                           "--servers", servers, "--policy", POLICIES, "--speeds", speeds, "--draw", str(jobs), "--seeds", "20", "--json"])
+                           "--servers", servers, "--policy", policies, "--speeds", speeds, "--draw", str(jobs), "--seeds", "20", "--json"])
             runs.append({policy["policy"]: [seed["mean_completion_s"] for seed in policy["seeds"]] for policy in json.loads(text)["policies"]})
         for policy, known in runs[0].items():
             changes = [100 * (predicted / measured - 1) for measured, predicted in zip(known, runs[1][policy])]
