@@ -1,6 +1,8 @@
 // accord calibrate: a machine's parameters from measured step times, and how well they predict others.
 #include "lib/driver/tasks/Calibrate.h"
 #include "lib/driver/CommandLine.h"
+#include "lib/driver/ExitStatus.h"
+#include "lib/driver/jobs/RatePredictions.h"
 #include "lib/driver/tasks/CalibrateOperations.h"
 
 namespace accord {
@@ -9,7 +11,8 @@ static const CommandEntry
     kEntry("calibrate", "Fit a machine's parameters to measured step times", [](Command &command) {
       auto options = Command::values<CalibrateOptions>();
       auto operations = Command::values<CalibrateOperationsOptions>();
-      auto isOfOperations = Command::values<bool>();
+      auto rates = Command::values<RatePredictionOptions>();
+      auto isOfOperations = Command::values<bool>(), isOfRates = Command::values<bool>();
       command.option("rows", options->rows, "Table of measured steps (.csv)").required();
       command.option(
           "--target", options->target,
@@ -26,8 +29,9 @@ static const CommandEntry
       command.option("--check", options->check, "Score the rows with this calibration instead of fitting");
       command
           .flag("--accuracy{page}", options->accuracy,
-                "Print docs/accuracy.md for these rows; =gates: only its first table")
-          .oneOf({"page", "gates"});
+                "Print docs/accuracy.md for these rows; =gates: only its first table; =unseen: models, families and "
+                "sources that were left out")
+          .oneOf({"page", "gates", "unseen"});
       command
           .flag("--placements{page}", options->placements,
                 "Print docs/published.md for these rows: the configurations that were run, evaluated as placements; "
@@ -36,10 +40,28 @@ static const CommandEntry
       command.flag("--operations", *isOfOperations, "The rows are single operations: fit and predict their times");
       command.option("--devices", operations->devices,
                      "With --operations: table of data sheets (default: devices.csv of the catalogue)");
+      command.flag("--rates", *isOfRates,
+                   "The rows are rates of jobs by device type (.json, Gavel) or profiles (a folder, Pollux): how well "
+                   "those of left-out models are predicted");
+      command.option("--application", rates->application,
+                     "With --rates: predict the rates of this one from those of all others");
+      command.option("--known", rates->known, "With --application: TYPExDEVICES=RATE, what it was measured to do there")
+          .commaSeparated();
       addJson(command, options->json);
       command.example("accord calibrate rows.csv --where framework=Megatron-LM -o selene.calibration\n"
-                      "         accord calibrate --operations operations.csv -o gpus.operations");
-      command.action([options, operations, isOfOperations] {
+                      "         accord calibrate --operations operations.csv -o gpus.operations\n"
+                      "         accord calibrate --rates throughputs.json --application 'ViT (batch size 64)' "
+                      "--known v100x1=4.4");
+      command.action([options, operations, rates, isOfOperations, isOfRates] {
+        if (*isOfRates && *isOfOperations)
+          return refuse(Code::BadCommandLine, "--rates and --operations are of different tables", options->json,
+                        "calibrate");
+        if (!*isOfRates && (!rates->application.empty() || !rates->known.empty()))
+          return refuse(Code::BadCommandLine, "--application and --known are of --rates", options->json, "calibrate");
+        if (*isOfRates) {
+          rates->table = options->rows, rates->where = options->where, rates->json = options->json;
+          return predictRates(*rates);
+        }
         if (!*isOfOperations)
           return calibrateMachine(*options);
         operations->rows = options->rows, operations->output = options->output, operations->check = options->check;

@@ -47,8 +47,10 @@ static const CommandEntry kEntry(
           .commaSeparated();
       command
           .option("--speeds", options->speeds,
-                  "'measured' (default), or 'fitted': policies estimate speeds from the steps that a job ran so far")
-          .oneOf({"measured", "fitted"});
+                  "'measured' (default); 'fitted': policies estimate speeds from the steps that a job ran so far; "
+                  "'predicted' "
+                  "(Gavel): from the types that it ran on and the other models' rates")
+          .oneOf({"measured", "fitted", "predicted"});
       command.option("--round", options->round, "Seconds between two decisions (default: 60, of Gavel 360)");
       command.option("--restart", options->restart,
                      "Seconds without progress each time that a job starts or its devices "

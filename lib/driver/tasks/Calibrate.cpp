@@ -5,6 +5,7 @@
 #include "lib/language/syntax/Parser.h"
 #include "lib/machine/calibration/Accuracy.h"
 #include "lib/machine/calibration/CalibrationJson.h"
+#include "lib/machine/residuals/StepResiduals.h"
 #include "lib/placement/output/PublishedRuns.h"
 #include "lib/support/CommandHost.h"
 #include "lib/support/documents/JsonText.h"
@@ -72,6 +73,10 @@ public:
       return fail(
           {Code::NothingFitted, fmt::format("no row of '{}' is left to fit", options.rows), {options.rows, 1, 1}});
     progress("fitting");
+    if (options.accuracy == "unseen") {
+      standardOutput() << unseenStepsPage(prepared.cases);
+      return finish(kDone);
+    }
     if (!options.accuracy.empty()) {
       standardOutput() << accuracyPage(prepared.cases, prepared.warnings, options.accuracy == "gates");
       return finish(kDone);
@@ -170,7 +175,9 @@ private:
     if (!made)
       return fail(made.error());
     bool known = options.cluster && prepared.cases.size() >= kMinRowsOfCluster;
-    auto intervals = known ? unseenRowIntervals(prepared.cases) : unseenSourceIntervals(prepared.cases);
+    const StepTimeIntervals &withoutRows = options.prior.empty() ? kPriorStepTime : priorIntervals;
+    auto intervals =
+        known ? unseenRowIntervals(prepared.cases, withoutRows) : unseenSourceIntervals(prepared.cases, withoutRows);
     if (!intervals)
       return fail(intervals.error());
     auto fileOf = [&](const std::string &machine) {

@@ -13,7 +13,7 @@ struct CalibrateOptions {
   std::string prior;              ///< a calibration that stands where the rows say little, or ""
   bool cluster = false;           ///< plans will be of the cluster that the rows are of
   std::vector<std::string> where; ///< COLUMN=VALUE: only such rows
-  std::string accuracy;           ///< "page", "gates" or nothing
+  std::string accuracy;           ///< "page", "gates", "unseen" or nothing
   std::string placements;         ///< "page", "forced" or nothing
   bool json = false;
 };

@@ -14,6 +14,7 @@
 #include "lib/jobs/simulate/GoodputPolicies.h"
 #include "lib/jobs/simulate/Optimus.h"
 #include "lib/jobs/simulate/OrderedPolicies.h"
+#include "lib/jobs/simulate/PredictedSpeeds.h"
 #include "lib/jobs/simulate/ProfiledProgress.h"
 #include "lib/jobs/simulate/RoundPolicies.h"
 #include "lib/jobs/simulate/Seeds.h"
@@ -63,7 +64,8 @@ struct Replay {
 };
 
 constexpr const char *kKnowsNothing = "nothing", *kKnowsSpeed = "speeds", *kKnowsWork = "speeds, work",
-                     *kFitsSpeed = "fitted speeds", *kFitsSpeedKnowsWork = "fitted speeds, work";
+                     *kFitsSpeed = "fitted speeds", *kFitsSpeedKnowsWork = "fitted speeds, work",
+                     *kPredictsSpeed = "predicted speeds", *kPredictsSpeedKnowsWork = "predicted speeds, work";
 
 /// "16x4" or "v100=8x1,k80=24x1", into servers; a message where it is neither.
 Result<Cluster> readServers(const std::string &text) {
@@ -169,6 +171,15 @@ private:
       diags.error(
           Code::BadCommandLine, {},
           fmt::format("--speeds: nothing can be fitted to the jobs of '{}', whose speeds are steady", options.trace));
+      return std::nullopt;
+    }
+    if (arePredicted() && !isGavel) {
+      diags
+          .error(Code::BadCommandLine, {},
+                 fmt::format("--speeds: '{}' has no rates of other models on several device types from which speeds "
+                             "could be predicted",
+                             options.trace))
+          .help("throughputs by device type do (.json, Gavel); 'fitted' estimates speeds of Pollux' workloads");
       return std::nullopt;
     }
     if (isRecorded)
@@ -401,6 +412,8 @@ private:
       replay.applications.push_back(job.application);
       replay.deadlineFactors.push_back(job.slo);
     }
+    if (arePredicted())
+      predicted = std::make_shared<PredictedSpeeds>(*table, report.cluster.types);
     return steady(std::move(replay), jobs);
   }
 
@@ -436,12 +449,31 @@ private:
       report.meanFloor = provenMean(report.cluster, *jobs, completionFloor(report.cluster, *jobs));
       report.makespanFloor = makespanFloor(report.cluster, *jobs);
     }
-    addSteadyPolicies(replay, jobs);
     replay.draw = drawing(jobs);
     replay.askedJobs = [jobs] { return simulatedJobs(*jobs, /*wholeSteps=*/true); };
+    const auto seen =
+        arePredicted() ? [jobs, speeds = predicted] { return predictedJobs(*jobs, *speeds, true); } : replay.askedJobs;
+    addSteadyPolicies(replay, jobs, seen);
     addOrderedPolicies(replay, replay.askedJobs);
-    addGoodputPolicies(replay, replay.askedJobs, true);
+    addGoodputPolicies(replay, seen, true);
+    if (arePredicted())
+      keepPredictedPolicies(replay);
     return replay;
+  }
+
+  bool arePredicted() const { return options.speeds == "predicted"; }
+
+  /// Policies that need measured speeds are left out where speeds are predicted.
+  static void keepPredictedPolicies(Replay &replay) {
+    for (ReplayPolicy &policy : replay.policies)
+      if (policy.name == "exact")
+        policy.knows = kPredictsSpeedKnowsWork;
+    llvm::erase_if(replay.policies, [](const ReplayPolicy &policy) {
+      return policy.knows == kKnowsWork || policy.name == "las" || policy.name == "max_min_fairness_perf";
+    });
+    for (ReplayPolicy &policy : replay.policies)
+      if (policy.knows == kKnowsSpeed)
+        policy.knows = kPredictsSpeed;
   }
 
   /// Draws from jobs as they are now.
@@ -462,9 +494,10 @@ private:
     };
   }
 
-  void addSteadyPolicies(Replay &replay, const std::shared_ptr<std::vector<SteadyJob>> &jobs) {
+  /// `simulated`: as policies see the jobs.
+  void addSteadyPolicies(Replay &replay, const std::shared_ptr<std::vector<SteadyJob>> &jobs,
+                         const std::function<std::vector<SimulatedJob>()> &simulated) {
     const Cluster &cluster = report.cluster;
-    auto simulated = [jobs] { return simulatedJobs(*jobs, /*wholeSteps=*/true); };
     auto add = [&](const char *name, const char *knows, std::function<std::unique_ptr<Policy>()> make,
                    bool isShown = true) {
       const bool isOurs = llvm::StringRef(name).starts_with("exact") || llvm::StringRef(name) == "learned";
@@ -611,8 +644,9 @@ private:
   bool writeHistory(const Replay &replay) {
     if (options.writeHistory.empty())
       return true;
-    if (options.speeds == "fitted")
-      return diags.error(Code::BadCommandLine, {}, "--write-history has speeds that are measured, not fitted ones"),
+    if (options.speeds == "fitted" || arePredicted())
+      return diags.error(Code::BadCommandLine, {},
+                         fmt::format("--write-history has speeds that are measured, not {} ones", options.speeds)),
              false;
     auto learned = llvm::find_if(replay.policies, [](const ReplayPolicy &one) { return one.name == "learned"; });
     std::vector<CompleteJob> complete;
@@ -715,6 +749,7 @@ private:
   SimulationReport report;
   SimulationOptions simulation;
   std::vector<FairTenant> tenants;
+  std::shared_ptr<PredictedSpeeds> predicted;   ///< null: speeds are measured or fitted
   WorkHistory history;                          ///< that `learned` begins with
   std::vector<std::string> applications;        ///< of each job
   std::vector<int> tenantOf;                    ///< of each job

@@ -24,7 +24,7 @@ struct JobsOptions {
   unsigned maxRestarts = 0;                 ///< of a job in an hour; 0: no limit
   std::string tenants;                      ///< "a=2,b=1"; "": applications are tenants
   std::optional<double> deadline;           ///< of each job: multiple of its time alone
-  std::string speeds;                       ///< "" or "measured"; "fitted": policies know only what they saw of a job
+  std::string speeds; ///< "" or "measured"; "fitted", "predicted": policies know only what they saw of a job
   bool json = false;
 };
 

@@ -71,11 +71,11 @@ struct Ratio {
   double value, weight;
 };
 
-/// 90 of 100 of them, not less than `narrowest`; without any, what clusters differ by.
-StepTimeInterval intervalOf(std::vector<Ratio> ratios, StepTimeInterval narrowest) {
+/// 90 of 100 of them, not less than `narrowest`; without any, `prior`.
+StepTimeInterval intervalOf(std::vector<Ratio> ratios, StepTimeInterval narrowest, StepTimeInterval prior) {
   constexpr double kTail = 0.05;
   if (ratios.empty())
-    return kUnseenSource;
+    return prior;
   StepTimeInterval interval = narrowest;
   std::ranges::sort(ratios, {}, &Ratio::value);
   double total = 0;
@@ -91,6 +91,17 @@ StepTimeInterval intervalOf(std::vector<Ratio> ratios, StepTimeInterval narrowes
   return {std::min(interval.low, quantile(kTail)), std::max(interval.high, quantile(1 - kTail))};
 }
 
+bool attends(const Case &one) { return one.candidates.front().layout.hostShare >= 1; }
+
+/// Of a kind of training that rows are of, what clusters differ by.
+StepTimeIntervals intervalsWithoutFit(const std::vector<Case> &cases, const StepTimeIntervals &withoutRows) {
+  StepTimeIntervals intervals = withoutRows;
+  for (const Case &one : cases)
+    if (!one.candidates.empty())
+      (attends(one) ? intervals.attending : intervals.other) = kUnseenSource;
+  return intervals;
+}
+
 } // namespace
 
 void weighBySource(std::vector<Case> &cases) {
@@ -101,14 +112,13 @@ void weighBySource(std::vector<Case> &cases) {
     one.weight = 1 / std::sqrt(rows[one.source()]);
 }
 
-Result<StepTimeIntervals> unseenSourceIntervals(const std::vector<Case> &cases) {
+Result<StepTimeIntervals> unseenSourceIntervals(const std::vector<Case> &cases, const StepTimeIntervals &withoutRows) {
   std::map<std::string, std::vector<Case>> bySource;
   for (const Case &one : cases)
     if (!one.candidates.empty())
       bySource[one.source()].push_back(one);
-  StepTimeIntervals intervals{kUnseenSource, kUnseenSource};
   if (bySource.size() < 2)
-    return intervals;
+    return intervalsWithoutFit(cases, withoutRows);
   std::vector<Ratio> attending, other;
   for (const auto &[source, own] : bySource) {
     std::vector<Case> others;
@@ -117,18 +127,17 @@ Result<StepTimeIntervals> unseenSourceIntervals(const std::vector<Case> &cases) 
         others.push_back(one);
     ACCORD_TRY(fitted, fit(others, kCarriedPriorWeight));
     for (const Case &one : own)
-      (one.candidates.front().layout.hostShare >= 1 ? attending : other)
-          .push_back({one.seconds / predict(one, fitted.factors).total, one.weight});
+      (attends(one) ? attending : other).push_back({one.seconds / predict(one, fitted.factors).total, one.weight});
   }
-  return StepTimeIntervals{intervalOf(std::move(attending), kUnseenSource),
-                           intervalOf(std::move(other), kUnseenSource)};
+  return StepTimeIntervals{intervalOf(std::move(attending), kUnseenSource, withoutRows.attending),
+                           intervalOf(std::move(other), kUnseenSource, withoutRows.other)};
 }
 
-Result<StepTimeIntervals> unseenRowIntervals(const std::vector<Case> &cases) {
+Result<StepTimeIntervals> unseenRowIntervals(const std::vector<Case> &cases, const StepTimeIntervals &withoutRows) {
   constexpr size_t kFolds = 5;
   constexpr StepTimeInterval kRepeatedRuns = {0.95, 1.05};
   if (cases.size() < kMinRowsOfCluster)
-    return StepTimeIntervals{kUnseenSource, kUnseenSource};
+    return intervalsWithoutFit(cases, withoutRows);
   std::vector<const Case *> ordered;
   for (const Case &one : cases)
     ordered.push_back(&one);
@@ -141,11 +150,10 @@ Result<StepTimeIntervals> unseenRowIntervals(const std::vector<Case> &cases) {
     ACCORD_TRY(fitted, fit(seen));
     for (const Case &one : unseen)
       if (!one.candidates.empty())
-        (one.candidates.front().layout.hostShare >= 1 ? attending : other)
-            .push_back({one.seconds / predict(one, fitted.factors).total, 1});
+        (attends(one) ? attending : other).push_back({one.seconds / predict(one, fitted.factors).total, 1});
   }
-  return StepTimeIntervals{intervalOf(std::move(attending), kRepeatedRuns),
-                           intervalOf(std::move(other), kRepeatedRuns)};
+  return StepTimeIntervals{intervalOf(std::move(attending), kRepeatedRuns, withoutRows.attending),
+                           intervalOf(std::move(other), kRepeatedRuns, withoutRows.other)};
 }
 
 std::vector<Residual> residualsOf(const std::vector<Case> &cases, const Factors &factors) {

@@ -35,13 +35,16 @@ void weighBySource(std::vector<Case> &cases);
 
 /// Measured over computed step time where the source of a row is left out of the fit, each source in turn: 90 of 100
 /// rows lie in it, where a source with n rows counts as the root of n. Never narrower than `kUnseenSource`; that alone
-/// with fewer than two sources.
-Result<StepTimeIntervals> unseenSourceIntervals(const std::vector<Case> &cases);
+/// with fewer than two sources. Of a kind of training (that attends, or not) of which there is no row, `withoutRows`:
+/// what was fitted to other kinds says no more of it than data sheets do (docs/learning.md).
+Result<StepTimeIntervals> unseenSourceIntervals(const std::vector<Case> &cases,
+                                                const StepTimeIntervals &withoutRows = kPriorStepTime);
 
 /// The same for plans on the cluster that the rows are of: a fifth of the rows is left out of the fit at a time, in the
 /// order of their names. Never narrower than 5 % on either side. Of fewer than `kMinRowsOfCluster` rows it says what
-/// clusters differ by, `kUnseenSource`.
-Result<StepTimeIntervals> unseenRowIntervals(const std::vector<Case> &cases);
+/// clusters differ by, `kUnseenSource`; of a kind of training without rows, `withoutRows`.
+Result<StepTimeIntervals> unseenRowIntervals(const std::vector<Case> &cases,
+                                             const StepTimeIntervals &withoutRows = kPriorStepTime);
 constexpr size_t kMinRowsOfCluster = 10;
 
 std::vector<Residual> residualsOf(const std::vector<Case> &cases, const Factors &factors);

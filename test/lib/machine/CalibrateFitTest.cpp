@@ -387,7 +387,8 @@ TEST(CalibrateScore, IntervalOfAClustersOwnRows) {
   auto [low, high] = intervals->attending;
   EXPECT_GT(low, 0.9);
   EXPECT_LT(high, 1.1);
-  EXPECT_EQ(intervals->other.low, kUnseenSource.low); // no such row
+  EXPECT_EQ(intervals->other.low, kPriorStepTime.other.low); // no such row
+  EXPECT_EQ(intervals->other.high, kPriorStepTime.other.high);
   auto fitted = fit(rows);
   ASSERT_TRUE(fitted);
   size_t inside = 0, all = 0;
@@ -399,6 +400,10 @@ TEST(CalibrateScore, IntervalOfAClustersOwnRows) {
   EXPECT_GE(inside * 10, all * 9);
   rows.resize(kMinRowsOfCluster - 1);
   EXPECT_EQ(unseenRowIntervals(rows)->attending.low, kUnseenSource.low);
+  // One source, and a kind of training that is not in it: what a prior says of it stands.
+  EXPECT_EQ(unseenSourceIntervals(rows)->attending.high, kUnseenSource.high);
+  EXPECT_EQ(unseenSourceIntervals(rows)->other.high, kPriorStepTime.other.high);
+  EXPECT_EQ(unseenSourceIntervals(rows, {{0.7, 1.4}, {0.6, 1.5}})->other.high, 1.5);
 }
 
 TEST(CalibrateScore, RankCorrelationAndRegret) {

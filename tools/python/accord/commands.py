@@ -23,6 +23,7 @@ from .results import (
     Placement,
     Plan,
     Prune,
+    Rates,
     Schedule,
     Time,
     Verify,
@@ -66,7 +67,10 @@ def calibrate(
     check: Optional[Value] = None,
     operations: bool = False,
     devices: Optional[Value] = None,
-) -> Union[Calibrate, Operations]:
+    rates: bool = False,
+    application: Optional[Value] = None,
+    known: Optional[Union[Value, Sequence[Value]]] = None,
+) -> Union[Calibrate, Operations, Rates]:
     """Fit a machine's parameters to measured step times.
 
     rows: Table of measured steps (.csv)
@@ -78,6 +82,9 @@ def calibrate(
     check: Score the rows with this calibration instead of fitting
     operations: The rows are single operations: fit and predict their times
     devices: With --operations: table of data sheets (default: devices.csv of the catalogue)
+    rates: The rows are rates of jobs by device type (.json, Gavel) or profiles (a folder, Pollux): how well those of left-out models are predicted
+    application: With --rates: predict the rates of this one from those of all others
+    known: With --application: TYPExDEVICES=RATE, what it was measured to do there
     """
     options: Options = {
         "--target": target,
@@ -88,9 +95,12 @@ def calibrate(
         "--check": check,
         "--operations": operations,
         "--devices": devices,
+        "--rates": rates,
+        "--application": application,
+        "--known": known,
     }
-    answer = asked("calibrate", [rows], options, [Calibrate, Operations], writes=False)
-    return cast("Union[Calibrate, Operations]", answer)
+    answer = asked("calibrate", [rows], options, [Calibrate, Operations, Rates], writes=False)
+    return cast("Union[Calibrate, Operations, Rates]", answer)
 
 
 @checked()
@@ -558,7 +568,7 @@ def jobs(
     profiles: Optional[Value] = None,
     servers: Optional[Value] = None,
     policy: Optional[Union[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "learned", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective", "all"], Sequence[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "learned", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective", "all"]]]] = None,
-    speeds: Optional[Literal["measured", "fitted"]] = None,
+    speeds: Optional[Literal["measured", "fitted", "predicted"]] = None,
     round: Optional[float] = None,
     restart: Optional[float] = None,
     schedule: Optional[Value] = None,
@@ -599,7 +609,7 @@ def jobs(
     profiles: How fast the jobs of a simulation are: a folder with a folder for each application (Pollux), or throughputs by device type (.json, Gavel)
     servers: 16x4 is 16 servers of 4 devices; v100=8x1,k80=24x1 names the types (of Sia's profiles: of their files)
     policy: Policies to compare, 'all' for all that the trace allows (default: those that have their own replay and Accord's)
-    speeds: 'measured' (default), or 'fitted': policies estimate speeds from the steps that a job ran so far
+    speeds: 'measured' (default); 'fitted': policies estimate speeds from the steps that a job ran so far; 'predicted' (Gavel): from the types that it ran on and the other models' rates
     round: Seconds between two decisions (default: 60, of Gavel 360)
     restart: Seconds without progress each time that a job starts or its devices change (default: 30, of Gavel 0)
     schedule: A .csv file to write: which job is on which servers when

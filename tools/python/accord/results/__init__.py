@@ -19,6 +19,7 @@ from .partition import Partition as Partition
 from .placement import Placement as Placement
 from .plan import Plan as Plan
 from .prune import Prune as Prune
+from .rates import Rates as Rates
 from .schedule import Schedule as Schedule
 from .time import Time as Time
 from .unknown import Unknown as Unknown
