@@ -76,7 +76,8 @@ CubePoint KernelDensity::draw(SplitMix &random, double widening) const {
 
 size_t minDensityPoints(const SearchSpace &space) { return 2 * (space.size() + 1); }
 
-std::optional<CubePoint> proposeByDensity(const SearchSpace &space, std::vector<ScoredPoint> points, SplitMix &random) {
+std::optional<CubePoint> proposeByDensity(const SearchSpace &space, std::vector<ScoredPoint> points, SplitMix &random,
+                                          const std::vector<CubePoint> &among) {
   const size_t each = space.size() + 1;
   if (points.size() < minDensityPoints(space))
     return std::nullopt;
@@ -91,8 +92,9 @@ std::optional<CubePoint> proposeByDensity(const SearchSpace &space, std::vector<
   const KernelDensity goods(space, std::move(goodPoints)), bads(space, std::move(badPoints));
   std::optional<CubePoint> best;
   double bestRatio = -1;
-  for (int i = 0; i < kDraws; ++i) {
-    CubePoint one = goods.draw(random, kWidening);
+  static const int kPool = getenv("POOL") ? atoi(getenv("POOL")) : kDraws;
+  for (int i = 0; i < kPool; ++i) {
+    CubePoint one = among.empty() ? goods.draw(random, kWidening) : among[random.below(among.size())];
     const double ratio = goods.at(one) / std::max(bads.at(one), 1e-32);
     if (ratio > bestRatio)
       bestRatio = ratio, best = std::move(one);

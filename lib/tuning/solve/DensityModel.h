@@ -33,7 +33,9 @@ private:
 };
 
 /// Nothing where there are too few points: each density needs more than there are dimensions.
-std::optional<CubePoint> proposeByDensity(const SearchSpace &space, std::vector<ScoredPoint> points, SplitMix &random);
+/// Where `among` has points, one of those is proposed.
+std::optional<CubePoint> proposeByDensity(const SearchSpace &space, std::vector<ScoredPoint> points, SplitMix &random,
+                                          const std::vector<CubePoint> &among = {});
 /// So many points the model needs.
 size_t minDensityPoints(const SearchSpace &space);
 

@@ -143,6 +143,14 @@ Result<TrialTable, Errors> readTrialTable(const std::string &text, const std::st
   return Reader(path, space).read(records);
 }
 
+std::vector<CubePoint> TableRunner::candidates() {
+  std::vector<CubePoint> out;
+  for (size_t row = 0; row < table_.rows.size(); ++row)
+    if (!isUsed_[row])
+      out.push_back(table_.rows[row].point);
+  return out;
+}
+
 std::optional<Configuration> TableRunner::accept(Configuration proposed) {
   const CubePoint point = toCube(problem_.space, proposed);
   std::optional<size_t> nearest;

@@ -29,6 +29,7 @@ public:
   TableRunner(const TuningProblem &problem, const TrialTable &table)
       : problem_(problem), table_(table), isUsed_(table.rows.size()) {}
   std::optional<Configuration> accept(Configuration proposed) override;
+  std::vector<CubePoint> candidates() override;
   std::optional<double> unitSeconds(const Configuration &) override { return table_.rows[rowOf_.back()].seconds; }
   Result<TrialValue> value(unsigned trial, const Configuration &configuration, int64_t unit) override;
 

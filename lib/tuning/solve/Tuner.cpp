@@ -111,7 +111,7 @@ std::optional<CubePoint> Tuning::proposal(SplitMix &random) const {
           index < one.reports.size() ? one.reports[index].value : std::numeric_limits<double>::quiet_NaN();
       points.push_back({toCube(problem_.space, one.configuration), problem_.maximizes ? -value : value});
     }
-    return proposeByDensity(problem_.space, std::move(points), random);
+    return proposeByDensity(problem_.space, std::move(points), random, runner_.candidates());
   }
   return std::nullopt;
 }

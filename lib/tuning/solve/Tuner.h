@@ -28,6 +28,8 @@ public:
   /// The configuration that is really run, near to the one that is proposed: a row of a table. Nothing: there is none
   /// any more.
   virtual std::optional<Configuration> accept(Configuration proposed) = 0;
+  /// Points that may be proposed; empty: all of the space.
+  virtual std::vector<CubePoint> candidates() { return {}; }
   /// Seconds of a unit on one device; nothing: what the problem says.
   virtual std::optional<double> unitSeconds(const Configuration &) { return std::nullopt; }
   /// A trial runs from now on, as its segment says, whose end is not known yet; it is asked for values up to a unit.
