@@ -303,7 +303,7 @@ Result<std::vector<double>> ActorNetwork::evaluate(const ActorTensor &jobs, cons
 
 size_t deepSetParameters(size_t jobFeatures, size_t clusterFeatures, size_t hidden) {
   return jobFeatures * hidden + hidden + (hidden + clusterFeatures) * hidden + hidden + 2 * hidden * hidden + hidden +
-         hidden + 1;
+         hidden + 1 + jobFeatures;
 }
 
 ActorGraph deepSet(size_t jobFeatures, size_t clusterFeatures, size_t hidden, const std::vector<double> &parameters) {
@@ -319,7 +319,7 @@ ActorGraph deepSet(size_t jobFeatures, size_t clusterFeatures, size_t hidden, co
   const size_t a = tensor(jobFeatures, hidden), aBias = tensor(1, hidden);
   const size_t b = tensor(hidden + clusterFeatures, hidden), bBias = tensor(1, hidden);
   const size_t c = tensor(hidden, hidden), d = tensor(hidden, hidden), dBias = tensor(1, hidden);
-  const size_t w = tensor(hidden, 1), e = tensor(1, 1);
+  const size_t w = tensor(hidden, 1), e = tensor(1, 1), v = tensor(jobFeatures, 1);
   const size_t first = 2 + graph.tensors.size();
   auto node = [&](ActorOperator op, std::vector<size_t> inputs, unsigned axis = 0) {
     ActorNode &made = graph.nodes.emplace_back();
@@ -333,7 +333,8 @@ ActorGraph deepSet(size_t jobFeatures, size_t clusterFeatures, size_t hidden, co
   const size_t shared = node(ActorOperator::Gemm, {context, d, dBias});
   const size_t z = node(ActorOperator::Tanh,
                         {node(ActorOperator::Add, {node(ActorOperator::MatMul, {h, c}), shared})});
-  graph.output = node(ActorOperator::Gemm, {z, w, e});
+  const size_t deep = node(ActorOperator::Gemm, {z, w, e});
+  graph.output = node(ActorOperator::Add, {deep, node(ActorOperator::MatMul, {0, v})});
   return graph;
 }
 

@@ -87,9 +87,9 @@ private:
 size_t deepSetParameters(size_t jobFeatures, size_t clusterFeatures, size_t hidden);
 
 /// A deep set of these parameters: h = tanh(jobs A + a); c = tanh([mean of h over jobs, cluster] B + b);
-/// z = tanh(h C + c D + d); the answer is z w + e. It is permutation-equivariant: jobs in another order get their
-/// answers in that order. Parameters are taken in the order A, a, B, b, C, D, d, w, e, and as float, so that a file has
-/// the same numbers.
+/// z = tanh(h C + c D + d); the answer is z w + e + (jobs v). It is permutation-equivariant: jobs in another order get
+/// their answers in that order. Parameters are taken in the order A, a, B, b, C, D, d, w, e, v, and as float, so that a
+/// file has the same numbers.
 ActorGraph deepSet(size_t jobFeatures, size_t clusterFeatures, size_t hidden, const std::vector<double> &parameters);
 
 } // namespace accord::jobs

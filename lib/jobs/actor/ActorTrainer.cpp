@@ -62,7 +62,7 @@ private:
     return radius * std::cos(2 * std::numbers::pi * random.unit());
   }
 
-  /// Normal numbers over the root of the number of inputs; biases and the last layer are 0.
+  /// Normal numbers over the root of the number of inputs; biases and what the answer is the sum of are 0.
   void initialize() {
     const size_t f = jobFeatures(), c = clusterFeatures(), h = options.hidden;
     auto add = [&](size_t rows, size_t columns, double scale) {
@@ -70,7 +70,7 @@ private:
         parameters.push_back(scale > 0 ? scale * normal() / std::sqrt(static_cast<double>(rows)) : 0);
     };
     add(f, h, 1), add(1, h, 0), add(h + c, h, 1), add(1, h, 0), add(h, h, 1), add(h, h, 1), add(1, h, 0);
-    add(h, 1, 0), add(1, 1, 0);
+    add(h, 1, 0), add(1, 1, 0), add(f, 1, 0);
     first.assign(parameters.size(), 0), second = first;
   }
 

@@ -17,13 +17,13 @@ constexpr uint64_t kValidationSeeds = 500'000'000, kTrainingSeeds = 1'000'000'00
 struct TrainingOptions {
   size_t budget = 20'000; ///< simulations, those of validation included
   uint64_t seed = 0;      ///< of the initial parameters, the perturbations and the drawn simulations
-  size_t hidden = 8;      ///< units of a layer
-  size_t pairs = 12;      ///< antithetic pairs of perturbed parameters of a generation
-  size_t traces = 2;      ///< simulations of each of them
-  size_t validations = 24;
-  size_t every = 20;           ///< generations between two validations
-  double sigma = 0.1;          ///< of the perturbation of a parameter
-  double rate = 0.02;          ///< of Adam at the beginning; it falls linearly to 0 with the budget
+  size_t hidden = 4;      ///< units of a layer
+  size_t pairs = 16;      ///< antithetic pairs of perturbed parameters of a generation
+  size_t traces = 4;      ///< simulations of each of them
+  size_t validations = 48;
+  size_t every = 10;           ///< generations between two validations
+  double sigma = 0.2;          ///< of the perturbation of a parameter
+  double rate = 0.03;          ///< of Adam at the beginning; it falls linearly to 0 with the budget
   unsigned threads = 1;        ///< the result does not depend on it
   unsigned effort = 6;         ///< of each allocation
 };

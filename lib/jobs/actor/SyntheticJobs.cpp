@@ -65,7 +65,7 @@ public:
     const size_t numApplications = 3 + random.below(6);
     for (size_t i = 0; i < numApplications; ++i)
       addApplication();
-    made.options.round = isAlike ? 60 : 360;
+    made.options.round = isAlike ? 120 : 360;
     made.options.endsEarly = !isAlike;
     double offered = 0; // seconds of all devices
     for (size_t i = 0; i < count; ++i)
