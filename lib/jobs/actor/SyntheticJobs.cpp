@@ -70,7 +70,7 @@ public:
     double offered = 0; // seconds of all devices
     for (size_t i = 0; i < count; ++i)
       offered += addJob();
-    const double load = isAlike ? between(0.6, 2) : between(1, 4), window = offered / load;
+    const double load = isAlike ? between(0.6, 2) : between(1, 3), window = offered / load;
     double now = 0;
     for (SimulatedJob &job : made.jobs) {
       job.arrival = now;
@@ -92,7 +92,7 @@ private:
     const unsigned devices = isAlike ? 4 : 1u << random.below(3);
     for (size_t type = 0; type < numTypes; ++type) {
       made.cluster.types.push_back(fmt::format("type{}", type));
-      const size_t servers = (isAlike ? 2 + random.below(15) : 8 + random.below(9) * (4 / devices)) / numTypes + 1;
+      const size_t servers = (isAlike ? 2 + random.below(15) : random.below(13) * 4 / devices) / numTypes + 1;
       for (size_t i = 0; i < servers; ++i)
         made.cluster.servers.push_back({static_cast<unsigned>(type), devices});
     }

@@ -20,8 +20,8 @@ enum class SyntheticFamily {
   Varied
 };
 
-/// Draws a cluster of 10 to 80 devices, 3 to 8 applications and `jobs` jobs, which arrive as a Poisson process that
-/// offers 0.6 to 2 (alike) or 1 to 4 times (varied) the work that the cluster can do while they arrive. The same
+/// Draws a cluster of a few to 68 devices, 3 to 8 applications and `jobs` jobs, which arrive as a Poisson process that
+/// offers 0.6 to 2 (alike) or 1 to 3 times (varied) the work that the cluster can do while they arrive. The same
 /// arguments draw the same.
 DrawnSimulation drawSynthetic(SyntheticFamily family, size_t jobs, uint64_t seed);
 

@@ -84,6 +84,8 @@ public:
   std::optional<ShieldCount> shield() const override {
     return options.weigher ? std::optional(shieldCount) : std::nullopt;
   }
+  /// The same, whoever weighs the jobs.
+  const ShieldCount &shields() const { return shieldCount; }
   std::optional<Error> failure() const override { return error; }
 
 private:
