@@ -1,5 +1,6 @@
 #include "lib/driver/JobsEnvironment.h"
 #include "lib/driver/jobs/JobsReplay.h"
+#include "lib/import/actors/ActorFile.h"
 #include "lib/jobs/actor/ActorWeigher.h"
 #include "lib/jobs/actor/SyntheticJobs.h"
 #include <cmath>
@@ -121,6 +122,36 @@ const EnvironmentState &JobsEnvironment::reset(uint64_t seed) {
 const EnvironmentState &JobsEnvironment::step(const std::vector<double> &logWeights) {
   state->step(logWeights);
   return state->shown;
+}
+
+struct JobsActor::State {
+  explicit State(jobs::ActorNetwork network) : network(std::move(network)) {}
+  jobs::ActorNetwork network;
+};
+
+JobsActor::JobsActor(const std::string &path) {
+  SourceManager sources;
+  Diagnostics diags(sources);
+  auto read = import::readActor(diags, path);
+  if (!read)
+    throw std::invalid_argument(diags.text());
+  state = std::make_unique<State>(std::move(read->network));
+}
+JobsActor::~JobsActor() = default;
+
+std::vector<double> JobsActor::logWeights(const std::vector<float> &jobs, const std::vector<float> &cluster,
+                                          size_t count) const {
+  const jobs::ActorGraph &graph = state->network.graph();
+  if (jobs.size() != count * graph.jobFeatures || cluster.size() != graph.clusterFeatures)
+    throw std::invalid_argument(fmt::format("{} features of {} jobs and {} of the cluster are given, but the actor takes "
+                                            "{} of each job and {}",
+                                            jobs.size(), count, cluster.size(), graph.jobFeatures,
+                                            graph.clusterFeatures));
+  auto weighed = state->network.evaluate({count, graph.jobFeatures, {jobs.begin(), jobs.end()}},
+                                         {1, graph.clusterFeatures, {cluster.begin(), cluster.end()}});
+  if (!weighed)
+    throw std::invalid_argument(weighed.error().message);
+  return *weighed;
 }
 
 const std::vector<std::string> &JobsEnvironment::jobFeatures() { return jobs::jobFeatureNames(); }

@@ -56,4 +56,21 @@ private:
   std::unique_ptr<State> state;
 };
 
+/// A trained actor (`accord jobs --train`), which weighs jobs by what an environment shows of them.
+class JobsActor {
+public:
+  /// Reads an .onnx file. Throws std::invalid_argument with what is wrong of it.
+  explicit JobsActor(const std::string &path);
+  ~JobsActor();
+  JobsActor(const JobsActor &) = delete;
+
+  /// A number for each of `count` jobs, before it is clamped: the log of its weight. Throws std::invalid_argument where
+  /// the features are not as many as expected, or a number is infinite or none.
+  std::vector<double> logWeights(const std::vector<float> &jobs, const std::vector<float> &cluster, size_t count) const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
+
 } // namespace accord::inline embedding

@@ -534,10 +534,11 @@ struct JobsReplay::State {
     auto actor = import::readActor(diags, options.actor);
     if (!actor)
       return false;
-    auto made = taken(ActorWeigher::make(std::move(actor->network)));
-    if (made)
-      weigher = *made;
-    return made.has_value();
+    auto made = ActorWeigher::make(std::move(actor->network));
+    if (!made)
+      return diags.error(made.error().code, {}, fmt::format("'{}': {}", options.actor, made.error().message)), false;
+    weigher = *made;
+    return true;
   }
 
   /// Applications, tenants and deadlines of all jobs, or of those that were drawn.

@@ -34,7 +34,7 @@ except ImportError:
     gymnasium = None
     _Base = object
 
-__all__ = ["JobsEnvironment"]
+__all__ = ["JobsActor", "JobsEnvironment"]
 
 Step = Tuple[Dict[str, Any], float, bool, bool, Dict[str, Any]]
 
@@ -179,3 +179,30 @@ class JobsEnvironment(_Base):  # type: ignore[misc]
             made["jobs"] = memoryview(jobs).cast("f", (rows, width)) if rows else memoryview(jobs)
             made["cluster"] = memoryview(cluster).cast("f")
         return made
+
+
+class JobsActor:
+    """A trained actor (`accord jobs --train FILE.onnx`), which weighs the jobs of an observation.
+
+    `actor(observation)` is a list with the log weight of each job, not clamped yet: the action of an environment.
+    """
+
+    def __init__(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        self._native = native()
+        if self._native is None:
+            raise Error("JobsActor needs the native module of the package: see docs/python.md", status=3)
+        try:
+            self._actor = self._native.actor(os.fspath(path))
+        except ValueError as error:
+            raise InputError(str(error).strip()) from None
+
+    def __call__(self, observation: Dict[str, Any]) -> List[float]:
+        jobs = observation["jobs"]
+        rows = len(jobs) if jobs.nbytes else 0
+        count = sum(observation["mask"]) if "mask" in observation else rows
+        size = jobs.nbytes // rows * int(count) if rows else 0
+        try:
+            weights: List[float] = self._native.weigh(self._actor, jobs.tobytes()[:size], observation["cluster"].tobytes(), int(count))
+        except ValueError as error:
+            raise InputError(str(error).strip()) from None
+        return weights + [0.0] * (rows - len(weights))

@@ -391,6 +391,14 @@ PyObject *resetEnvironment(PyObject *, PyObject *arguments) {
   return made ? guarded([&] { return stateOf(made->reset(seed)); }) : nullptr;
 }
 
+/// Numbers of bytes, as many as there are whole ones.
+template <typename T> std::vector<T> numbersOf(const char *bytes, Py_ssize_t size) {
+  std::vector<T> numbers(static_cast<size_t>(size) / sizeof(T));
+  if (!numbers.empty())
+    std::memcpy(numbers.data(), bytes, numbers.size() * sizeof(T));
+  return numbers;
+}
+
 PyObject *stepEnvironment(PyObject *, PyObject *arguments) {
   PyObject *capsule = nullptr;
   const char *action = nullptr;
@@ -399,9 +407,41 @@ PyObject *stepEnvironment(PyObject *, PyObject *arguments) {
     return nullptr;
   accord::JobsEnvironment *made = environmentOf(capsule);
   return made ? guarded([&] {
-    std::vector<double> weights(static_cast<size_t>(size) / sizeof(double));
-    std::memcpy(weights.data(), action, weights.size() * sizeof(double));
-    return stateOf(made->step(weights));
+    return stateOf(made->step(numbersOf<double>(action, size)));
+  })
+              : nullptr;
+}
+
+constexpr const char *kActor = "accord._native.actor";
+
+accord::JobsActor *actorOf(PyObject *capsule) {
+  return static_cast<accord::JobsActor *>(PyCapsule_GetPointer(capsule, kActor));
+}
+
+PyObject *actor(PyObject *, PyObject *arguments) {
+  const char *path = nullptr;
+  if (!PyArg_ParseTuple(arguments, "s:actor", &path))
+    return nullptr;
+  return guarded([&]() -> PyObject * {
+    auto made = std::make_unique<accord::JobsActor>(path);
+    PyObject *capsule = PyCapsule_New(made.get(), kActor, [](PyObject *object) { delete actorOf(object); });
+    if (capsule)
+      made.release();
+    return capsule;
+  });
+}
+
+PyObject *weigh(PyObject *, PyObject *arguments) {
+  PyObject *capsule = nullptr;
+  const char *jobs = nullptr, *cluster = nullptr;
+  Py_ssize_t jobsSize = 0, clusterSize = 0, count = 0;
+  if (!PyArg_ParseTuple(arguments, "Oy#y#n:weigh", &capsule, &jobs, &jobsSize, &cluster, &clusterSize, &count))
+    return nullptr;
+  const accord::JobsActor *made = actorOf(capsule);
+  return made ? guarded([&] {
+    const std::vector<double> weights = made->logWeights(
+        numbersOf<float>(jobs, jobsSize), numbersOf<float>(cluster, clusterSize), static_cast<size_t>(count));
+    return listOf(weights, [](double weight) { return Object(PyFloat_FromDouble(weight)); }).release();
   })
               : nullptr;
 }
@@ -436,6 +476,9 @@ PyMethodDef functions[] = {
     {"reset", resetEnvironment, METH_VARARGS, "reset(environment, seed)\n--\n\nBegins a simulation; its first state."},
     {"step", stepEnvironment, METH_VARARGS,
      "step(environment, action)\n--\n\nRuns a round; `action` has the bytes of a double for each job."},
+    {"actor", actor, METH_VARARGS, "actor(path)\n--\n\nA trained actor; ValueError says what is wrong of its file."},
+    {"weigh", weigh, METH_VARARGS,
+     "weigh(actor, jobs, cluster, count)\n--\n\nIts log weights of `count` jobs; features are the bytes of floats."},
     {"environment_features", environmentFeatures, METH_NOARGS,
      "environment_features()\n--\n\nNames of the features of jobs, and of the cluster."},
     {nullptr, nullptr, 0, nullptr}};
