@@ -10,7 +10,8 @@ namespace {
 using namespace jobs;
 
 constexpr int64_t kWrittenOpset = 13;   ///< axes of reductions are attributes there
-constexpr int64_t kAxesAreInputs = 18;  ///< from there on they are not
+constexpr int64_t kAxesAreInputs = 18;  ///< from there on they are not, of ReduceSum from the next
+constexpr int64_t kAxesOfSumAreInputs = 13;
 constexpr int64_t kSoftmaxByAxis = 13;  ///< before, it flattens what stands behind its axis
 constexpr size_t kMaxNodes = 1000;
 constexpr const char *kJobs = "jobs", *kCluster = "cluster", *kOutput = "log_weights";
@@ -162,7 +163,9 @@ private:
     made.op = static_cast<ActorOperator>(op - known.begin());
     if (!checkAttributes(node, made.op))
       return false;
-    const bool takesAxes = isReduction(made.op) && model.opset >= kAxesAreInputs;
+    const bool takesAxes =
+        isReduction(made.op) &&
+        model.opset >= (made.op == ActorOperator::ReduceSum ? kAxesOfSumAreInputs : kAxesAreInputs);
     unsigned rank = 0;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (takesAxes && i == 1)

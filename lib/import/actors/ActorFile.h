@@ -20,7 +20,7 @@ struct ActorFile {
 /// A1101 shapes that do not fit, numbers that are infinite or none, names that stand for nothing or twice.
 std::optional<ActorFile> readActor(Diagnostics &diags, const std::string &path);
 
-/// The bytes of the file; its graph has no two-dimensional value that `readActor` would not read again as the same.
+/// The bytes of a file that `readActor` reads as the same. The graph has no ReduceSum, and its output is that of a node.
 std::string actorBytes(const jobs::ActorGraph &graph, const std::map<std::string, std::string> &metadata);
 
 } // namespace accord::import

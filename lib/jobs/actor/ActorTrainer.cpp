@@ -127,13 +127,15 @@ private:
   Result<void> improve(size_t generation) {
     // Where seeds differ by a generation's number, the traces do, too.
     ACCORD_TRY(in, episodes(kTrainingSeeds + options.seed * 10'000'000 + generation * options.traces, options.traces));
-    std::vector<Parameters> noise(options.pairs, Parameters(parameters.size())), perturbed;
+    // What the answer is the sum of; the layers before stay as they were drawn.
+    const size_t fixed = parameters.size() - (options.hidden + 1 + jobFeatures());
+    std::vector<Parameters> noise(options.pairs, Parameters(parameters.size(), 0)), perturbed;
     for (Parameters &one : noise) {
-      for (double &number : one)
-        number = normal();
+      for (size_t i = fixed; i < one.size(); ++i)
+        one[i] = normal();
       for (double sign : {1.0, -1.0}) {
         perturbed.push_back(parameters);
-        for (size_t i = 0; i < parameters.size(); ++i)
+        for (size_t i = fixed; i < parameters.size(); ++i)
           perturbed.back()[i] += sign * options.sigma * one[i];
       }
     }
@@ -152,7 +154,7 @@ private:
       return {}; // no perturbation changed anything
     const double left = 1 - static_cast<double>(trained.simulations) / static_cast<double>(options.budget);
     ++updates;
-    for (size_t i = 0; i < parameters.size(); ++i) {
+    for (size_t i = fixed; i < parameters.size(); ++i) {
       double gradient = 0;
       for (size_t pair = 0; pair < options.pairs; ++pair)
         gradient += differences[pair] / scale * noise[pair][i] / static_cast<double>(options.pairs);

@@ -2,8 +2,10 @@
 //
 // Why not by gradients of the policy: between the weights and the outcome stands an exact allocation, which no gradient
 // passes, and a weight shows its use hours later, in the completion of other jobs. The outcome of a whole simulation is
-// exact and has no noise of its own; the actor has a few hundred parameters; and simulations of one generation are
-// independent. That is where evolution strategies do well (Salimans et al., arXiv 1703.03864).
+// exact and has no noise of its own; and simulations of one generation are independent. That is where evolution
+// strategies do well (Salimans et al., arXiv 1703.03864). As a simulation says one number, and a change of weights moves
+// it by a percent where chance moves it by two, few parameters can be told apart: the last layer alone is trained, and
+// the layers before stay as they were drawn (random features; Rahimi and Recht, NeurIPS 2007).
 #pragma once
 #include "lib/jobs/actor/ActorNetwork.h"
 #include "lib/jobs/actor/SyntheticJobs.h"
@@ -17,13 +19,13 @@ constexpr uint64_t kValidationSeeds = 500'000'000, kTrainingSeeds = 1'000'000'00
 struct TrainingOptions {
   size_t budget = 20'000; ///< simulations, those of validation included
   uint64_t seed = 0;      ///< of the initial parameters, the perturbations and the drawn simulations
-  size_t hidden = 4;      ///< units of a layer
-  size_t pairs = 16;      ///< antithetic pairs of perturbed parameters of a generation
-  size_t traces = 4;      ///< simulations of each of them
+  size_t hidden = 8;      ///< units of a layer
+  size_t pairs = 12;      ///< antithetic pairs of perturbed parameters of a generation
+  size_t traces = 6;      ///< simulations of each of them
   size_t validations = 48;
   size_t every = 10;           ///< generations between two validations
-  double sigma = 0.2;          ///< of the perturbation of a parameter
-  double rate = 0.03;          ///< of Adam at the beginning; it falls linearly to 0 with the budget
+  double sigma = 0.15;         ///< of the perturbation of a parameter
+  double rate = 0.02;          ///< of Adam at the beginning; it falls linearly to 0 with the budget
   unsigned threads = 1;        ///< the result does not depend on it
   unsigned effort = 6;         ///< of each allocation
 };

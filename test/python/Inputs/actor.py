@@ -34,39 +34,38 @@ def evaluate(model, jobs, cluster):
             "Exp": lambda: np.exp(x[0]),
             "Softmax": lambda: softmax(x[0], of.get("axis", -1)),
             "ReduceMean": lambda: x[0].mean(axis=of["axes"][0], keepdims=True),
-            "ReduceSum": lambda: x[0].sum(axis=int(values["axes"][0]) if "axes" not in of else of["axes"][0], keepdims=True),
+            "ReduceSum": lambda: x[0].sum(axis=int(x[1][0]), keepdims=True),
             "ReduceMax": lambda: x[0].max(axis=of["axes"][0], keepdims=True),
             "Concat": lambda: np.concatenate(x, axis=of["axis"]),
             "Transpose": lambda: x[0].transpose(of.get("perm")),
             "Identity": lambda: x[0],
-            "Constant": lambda: numpy_helper.to_array(of["value"]).astype("float64") if "value" in of else None,
+            "Constant": lambda: numpy_helper.to_array(of["value"]).astype("float64"),
         }[node.op_type]()
     return values[model.graph.output[0].name].ravel()
 
 
-def made(nodes, tensors, path, job=13, cluster=5, opset=13):
-    """A model of these nodes, saved and checked by ONNX itself; random tensors of these shapes."""
+def made(path, nodes, tensors, job=13, cluster=5):
+    """Saves a model of these nodes, with random tensors of these shapes or those that are given."""
     random = np.random.default_rng(7)
     floats = lambda name, shape: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-    model = helper.make_model(
-        helper.make_graph(
-            nodes,
-            "actor",
-            [floats("jobs", ["n", job]), floats("cluster", [1, cluster])],
-            [floats("out", ["n", 1])],
-            [numpy_helper.from_array(random.normal(size=shape).astype("float32"), name) for name, shape in tensors.items()],
-        ),
-        opset_imports=[helper.make_opsetid("", opset)],
+    of = {name: random.normal(size=one) if isinstance(one, tuple) else one for name, one in tensors.items()}
+    graph = helper.make_graph(
+        nodes,
+        "actor",
+        [floats("jobs", ["n", job]), floats("cluster", [1, cluster])],
+        [floats("out", ["n", 1])],
+        [numpy_helper.from_array(one.astype("float32"), name) for name, one in of.items()],
     )
-    onnx.checker.check_model(model)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
     onnx.save(model, path)
-    return path
+    return model
 
 
 def attention(path):
-    """Jobs look at one another: every operator at least once."""
+    """Jobs look at one another: every operator once or more."""
     n = helper.make_node
-    one = numpy_helper.from_array(np.array([[0.5]], "float32"))
+    half = numpy_helper.from_array(np.array([[0.5]], "float32"))
+    columns = numpy_helper.from_array(np.array([1], "int64"))
     nodes = [
         n("MatMul", ["jobs", "q"], ["Q"]),
         n("Gemm", ["jobs", "k", "kb"], ["K"], transB=1, alpha=0.5, beta=2.0),
@@ -83,9 +82,10 @@ def attention(path):
         n("Gemm", ["D", "d", "db"], ["H"]),
         n("Mul", ["H", "gate"], ["HG"]),
         n("Relu", ["HG"], ["R"]),
-        n("Constant", [], ["half"], value=one),
+        n("Constant", [], ["half"], value=half),
+        n("Constant", [], ["axes"], value=columns),
         n("Add", ["R", "half"], ["P"]),
-        n("ReduceSum", ["P", "axes"], ["sum"], keepdims=1) if False else n("ReduceMean", ["P"], ["sum"], axes=[1], keepdims=1),
+        n("ReduceSum", ["P", "axes"], ["sum"], keepdims=1),
         n("Div", ["P", "sum"], ["N"]),
         n("Exp", ["N"], ["E"]),
         n("Identity", ["E"], ["I"]),
@@ -93,7 +93,8 @@ def attention(path):
         n("Tanh", ["L"], ["out"]),
     ]
     shapes = {"q": (13, 4), "k": (4, 13), "kb": (4,), "c": (31, 6), "d": (13, 6), "db": (1, 6), "w": (6, 1)}
-    return made(nodes, shapes, path)
+    onnx.checker.check_model(made(path, nodes, shapes))
+    return path
 
 
 def compare(path, observations):
@@ -122,24 +123,14 @@ if __name__ == "__main__":
     ]
     print("trained, on random features:", compare(trained, drawn) < 1e-5)
     print("attention:", compare(attention(folder + "/attention.onnx"), drawn) < 1e-5)
+    # What is no actor.
     n = helper.make_node
-    for name, nodes, tensors in [
-        ("unknown", [n("Erf", ["jobs"], ["e"]), n("MatMul", ["e", "w"], ["out"])], {"w": (13, 1)}),
-        ("shape", [n("MatMul", ["jobs", "w"], ["out"])], {"w": (12, 1)}),
-        ("answer", [n("MatMul", ["jobs", "w"], ["out"])], {"w": (13, 2)}),
-        ("rows", [n("MatMul", ["jobs", "w"], ["x"]), n("Add", ["x", "two"], ["out"])], {"w": (13, 1), "two": (2, 1)}),
-        ("keepdims", [n("ReduceMean", ["jobs"], ["out"], axes=[1], keepdims=0)], {}),
-    ]:
-        made(nodes, tensors, f"{folder}/{name}.onnx") if name == "unknown" else None
-        if name != "unknown":
-            floats = lambda name, shape: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-            graph = helper.make_graph(nodes, "g", [floats("jobs", ["n", 13]), floats("cluster", [1, 5])], [floats("out", ["n", 1])],
-                                      [numpy_helper.from_array(np.ones(shape, "float32"), key) for key, shape in tensors.items()])
-            onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), f"{folder}/{name}.onnx")
-    floats = lambda name, shape: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-    graph = helper.make_graph([n("MatMul", ["jobs", "w"], ["out"])], "g", [floats("jobs", ["n", 13]), floats("cluster", [1, 5])],
-                              [floats("out", ["n", 1])], [numpy_helper.from_array(np.full((13, 1), np.nan, "float32"), "w")])
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), folder + "/nan.onnx")
-    graph = helper.make_graph([n("MatMul", ["jobs", "w"], ["out"])], "g", [floats("jobs", ["n", 7]), floats("cluster", [1, 5])],
-                              [floats("out", ["n", 1])], [numpy_helper.from_array(np.ones((7, 1), "float32"), "w")])
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), folder + "/features.onnx")
+    last = lambda nodes: [*nodes, n("MatMul", ["jobs" if not nodes else "x", "w"], ["out"])]
+    made(folder + "/unknown.onnx", last([n("Erf", ["jobs"], ["x"])]), {"w": (13, 1)})
+    made(folder + "/shape.onnx", last([]), {"w": (12, 1)})
+    made(folder + "/answer.onnx", last([]), {"w": (13, 2)})
+    made(folder + "/rows.onnx", last([n("Add", ["jobs", "two"], ["x"])]), {"w": (13, 1), "two": (2, 13)})
+    made(folder + "/keepdims.onnx", [n("ReduceMean", ["jobs"], ["out"], axes=[1], keepdims=0)], {})
+    made(folder + "/nan.onnx", last([]), {"w": np.full((13, 1), np.nan)})
+    made(folder + "/features.onnx", last([]), {"w": (7, 1)}, job=7)
+    made(folder + "/nowhere.onnx", last([n("Tanh", ["y"], ["x"])]), {"w": (13, 1)})

@@ -369,7 +369,7 @@ TEST(Actor, IsReadAsItWasWritten) {
 TEST(Actor, TrainingIsTheSameForTheSameSeed) {
   TrainingOptions options;
   options.budget = 110, options.pairs = 3, options.traces = 2, options.validations = 6, options.every = 3;
-  const auto draw = [](uint64_t seed) -> Result<DrawnSimulation> { return drawSynthetic(5, seed); };
+  const auto draw = [](uint64_t seed) -> Result<DrawnSimulation> { return drawSynthetic(14, seed); };
   std::vector<TrainedActor> trained;
   for (unsigned threads : {1u, 3u}) {
     options.threads = threads;
