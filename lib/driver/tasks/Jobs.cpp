@@ -1,7 +1,7 @@
 #include "lib/driver/tasks/Jobs.h"
 #include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
-#include "lib/driver/jobs/JobsReplay.h"
+#include "lib/driver/tasks/JobsReplay.h"
 #include "lib/import/jobs/TraceJobs.h"
 #include "lib/jobs/output/SimulationOutput.h"
 #include "lib/language/syntax/Parser.h"
@@ -60,7 +60,8 @@ private:
     for (const std::string &name : options.policies) {
       const ReplayPolicy *found = replay.policy(name);
       if (name == "actor" && !found)
-        return diags.error(Code::BadCommandLine, {}, "--policy: 'actor' needs the file of one: --actor FILE.onnx"), false;
+        return diags.error(Code::BadCommandLine, {}, "--policy: 'actor' needs the file of one: --actor FILE.onnx"),
+               false;
       if (!found || !canRun(*found)) {
         const char *what = !found ? "this trace" : "a trace with servers that come and go";
         diags.error(Code::BadCommandLine, {},

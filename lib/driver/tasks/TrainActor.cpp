@@ -1,7 +1,7 @@
 // accord jobs --train: an actor, from drawn simulations to its file.
 #include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
-#include "lib/driver/jobs/JobsReplay.h"
+#include "lib/driver/tasks/JobsReplay.h"
 #include "lib/driver/tasks/Jobs.h"
 #include "lib/import/actors/ActorFile.h"
 #include "lib/jobs/output/ActorOutput.h"

@@ -9,10 +9,10 @@ namespace accord::import {
 namespace {
 using namespace jobs;
 
-constexpr int64_t kWrittenOpset = 13;   ///< axes of reductions are attributes there
-constexpr int64_t kAxesAreInputs = 18;  ///< from there on they are not, of ReduceSum from the next
+constexpr int64_t kWrittenOpset = 13;  ///< axes of reductions are attributes there
+constexpr int64_t kAxesAreInputs = 18; ///< from there on they are not, of ReduceSum from the next
 constexpr int64_t kAxesOfSumAreInputs = 13;
-constexpr int64_t kSoftmaxByAxis = 13;  ///< before, it flattens what stands behind its axis
+constexpr int64_t kSoftmaxByAxis = 13; ///< before, it flattens what stands behind its axis
 constexpr size_t kMaxNodes = 1000;
 constexpr const char *kJobs = "jobs", *kCluster = "cluster", *kOutput = "log_weights";
 
@@ -130,8 +130,9 @@ private:
         auto value = node.attributes.find("value");
         if (node.outputs.size() != 1 || value == node.attributes.end() || !value->second.tensor)
           return fail("a node 'Constant' has no tensor");
-        if (value->second.tensor->type == OnnxType::Float ? !addTensor(node.outputs[0], *value->second.tensor)
-                                                          : !axes.emplace(node.outputs[0], *value->second.tensor).second)
+        if (value->second.tensor->type == OnnxType::Float
+                ? !addTensor(node.outputs[0], *value->second.tensor)
+                : !axes.emplace(node.outputs[0], *value->second.tensor).second)
           return false;
       }
     return true;
@@ -163,9 +164,8 @@ private:
     made.op = static_cast<ActorOperator>(op - known.begin());
     if (!checkAttributes(node, made.op))
       return false;
-    const bool takesAxes =
-        isReduction(made.op) &&
-        model.opset >= (made.op == ActorOperator::ReduceSum ? kAxesOfSumAreInputs : kAxesAreInputs);
+    const bool takesAxes = isReduction(made.op) &&
+                           model.opset >= (made.op == ActorOperator::ReduceSum ? kAxesOfSumAreInputs : kAxesAreInputs);
     unsigned rank = 0;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (takesAxes && i == 1)
@@ -188,9 +188,7 @@ private:
     return define(node.outputs[0], {kNodeBit | (graph.nodes.size() - 1), rank});
   }
 
-  static bool isElementwise(ActorOperator op) {
-    return attributesOf(op).empty() && op != ActorOperator::MatMul;
-  }
+  static bool isElementwise(ActorOperator op) { return attributesOf(op).empty() && op != ActorOperator::MatMul; }
 
   bool checkAttributes(const OnnxNode &node, ActorOperator op) {
     const std::vector<std::string> known = attributesOf(op);

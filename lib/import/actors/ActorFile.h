@@ -20,7 +20,8 @@ struct ActorFile {
 /// A1101 shapes that do not fit, numbers that are infinite or none, names that stand for nothing or twice.
 std::optional<ActorFile> readActor(Diagnostics &diags, const std::string &path);
 
-/// The bytes of a file that `readActor` reads as the same. The graph has no ReduceSum, and its output is that of a node.
+/// The bytes of a file that `readActor` reads as the same. The graph has no ReduceSum, and its output is that of a
+/// node.
 std::string actorBytes(const jobs::ActorGraph &graph, const std::map<std::string, std::string> &metadata);
 
 } // namespace accord::import

@@ -8,9 +8,9 @@ namespace {
 
 constexpr size_t kMaxNumbers = size_t(1) << 24, kMaxProducts = size_t(1) << 32;
 
-constexpr const char *kNames[] = {"MatMul",  "Gemm", "Add",     "Sub",        "Mul",       "Div",
-                                  "Tanh",    "Relu", "Sigmoid", "Exp",        "Softmax",   "ReduceMean",
-                                  "ReduceSum", "ReduceMax", "Concat", "Transpose", "Identity"};
+constexpr const char *kNames[] = {"MatMul",    "Gemm",      "Add",     "Sub",       "Mul",     "Div",
+                                  "Tanh",      "Relu",      "Sigmoid", "Exp",       "Softmax", "ReduceMean",
+                                  "ReduceSum", "ReduceMax", "Concat",  "Transpose", "Identity"};
 
 std::string shapeOf(const ActorTensor &tensor) { return fmt::format("[{}, {}]", tensor.rows, tensor.columns); }
 
@@ -275,8 +275,8 @@ Result<ActorNetwork> ActorNetwork::make(ActorGraph graph) {
                                node.inputs.size()));
     for (size_t input : node.inputs)
       if (input >= known)
-        return wrong(fmt::format("node {} ({}) uses a value that does not exist yet",
-                                 known - 2 - graph.tensors.size(), nameOf(node.op)));
+        return wrong(fmt::format("node {} ({}) uses a value that does not exist yet", known - 2 - graph.tensors.size(),
+                                 nameOf(node.op)));
     ++known;
   }
   if (graph.output >= known)
@@ -331,8 +331,7 @@ ActorGraph deepSet(size_t jobFeatures, size_t clusterFeatures, size_t hidden, co
   const size_t joined = node(ActorOperator::Concat, {pooled, 1}, 1);
   const size_t context = node(ActorOperator::Tanh, {node(ActorOperator::Gemm, {joined, b, bBias})});
   const size_t shared = node(ActorOperator::Gemm, {context, d, dBias});
-  const size_t z = node(ActorOperator::Tanh,
-                        {node(ActorOperator::Add, {node(ActorOperator::MatMul, {h, c}), shared})});
+  const size_t z = node(ActorOperator::Tanh, {node(ActorOperator::Add, {node(ActorOperator::MatMul, {h, c}), shared})});
   const size_t deep = node(ActorOperator::Gemm, {z, w, e});
   graph.output = node(ActorOperator::Add, {deep, node(ActorOperator::MatMul, {0, v})});
   return graph;

@@ -110,8 +110,7 @@ private:
   /// log of (mean completion / that without weights) of each of some parameters in each episode; below 0 is better.
   Result<std::vector<double>> changes(const std::vector<Episode> &in, const std::vector<Parameters> &of) {
     std::vector<Result<double>> means(in.size() * of.size());
-    pool.each(means.size(),
-              [&](size_t i) { means[i] = simulated(in[i % in.size()].drawn, &of[i / in.size()]); });
+    pool.each(means.size(), [&](size_t i) { means[i] = simulated(in[i % in.size()].drawn, &of[i / in.size()]); });
     trained.simulations += means.size();
     std::vector<double> changes;
     for (size_t i = 0; i < means.size(); ++i) {

@@ -3,9 +3,9 @@
 // Why not by gradients of the policy: between the weights and the outcome stands an exact allocation, which no gradient
 // passes, and a weight shows its use hours later, in the completion of other jobs. The outcome of a whole simulation is
 // exact and has no noise of its own; and simulations of one generation are independent. That is where evolution
-// strategies do well (Salimans et al., arXiv 1703.03864). As a simulation says one number, and a change of weights moves
-// it by a percent where chance moves it by two, few parameters can be told apart: the last layer alone is trained, and
-// the layers before stay as they were drawn (random features; Rahimi and Recht, NeurIPS 2007).
+// strategies do well (Salimans et al., arXiv 1703.03864). As a simulation says one number, and a change of weights
+// moves it by a percent where chance moves it by two, few parameters can be told apart: the last layer alone is
+// trained, and the layers before stay as they were drawn (random features; Rahimi and Recht, NeurIPS 2007).
 #pragma once
 #include "lib/jobs/actor/ActorNetwork.h"
 #include "lib/jobs/actor/SyntheticJobs.h"
@@ -23,11 +23,11 @@ struct TrainingOptions {
   size_t pairs = 12;      ///< antithetic pairs of perturbed parameters of a generation
   size_t traces = 6;      ///< simulations of each of them
   size_t validations = 48;
-  size_t every = 10;           ///< generations between two validations
-  double sigma = 0.15;         ///< of the perturbation of a parameter
-  double rate = 0.02;          ///< of Adam at the beginning; it falls linearly to 0 with the budget
-  unsigned threads = 1;        ///< the result does not depend on it
-  unsigned effort = 6;         ///< of each allocation
+  size_t every = 10;    ///< generations between two validations
+  double sigma = 0.15;  ///< of the perturbation of a parameter
+  double rate = 0.02;   ///< of Adam at the beginning; it falls linearly to 0 with the budget
+  unsigned threads = 1; ///< the result does not depend on it
+  unsigned effort = 6;  ///< of each allocation
 };
 
 /// The change of the mean completion against the policy without weights (`KnownWork::Learned`), over the simulations of
@@ -38,8 +38,8 @@ struct TrainingStep {
 };
 
 struct TrainedActor {
-  ActorGraph graph;        ///< of the generation with the shortest validation
-  size_t generation = 0;   ///< that it is of; 0: the initial one, which weighs all jobs alike
+  ActorGraph graph;      ///< of the generation with the shortest validation
+  size_t generation = 0; ///< that it is of; 0: the initial one, which weighs all jobs alike
   size_t generations = 0, simulations = 0;
   MeanInterval validation; ///< of `graph`: its change, with the bootstrap interval of 95 %. It was chosen by it
   std::vector<TrainingStep> steps;

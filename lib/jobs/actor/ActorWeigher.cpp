@@ -16,8 +16,8 @@ double secondsLeft(const JobEstimate &estimate) {
   return estimate.bestRate > 0 ? estimate.work / estimate.bestRate : 0;
 }
 
-void addJob(const RoundView &round, size_t i, double meanLeft, double devices,
-            const std::vector<int64_t> &capacity, std::vector<double> &row) {
+void addJob(const RoundView &round, size_t i, double meanLeft, double devices, const std::vector<int64_t> &capacity,
+            std::vector<double> &row) {
   const JobView &job = round.jobs[i];
   const SimulatedJob &described = *job.description;
   const JobEstimate &estimate = round.estimates[i];
@@ -88,7 +88,8 @@ Observation observe(const RoundView &round) {
   seen.jobs.numbers.reserve(seen.jobs.rows * seen.jobs.columns);
   for (size_t i = 0; i < round.jobs.size(); ++i)
     addJob(round, i, left, devices, capacity, seen.jobs.numbers);
-  seen.cluster = {1, clusterFeatureNames().size(),
+  seen.cluster = {1,
+                  clusterFeatureNames().size(),
                   {1 - std::min(held / devices, 1.0), std::log1p(count / devices), std::log1p(asked / devices),
                    running / count, std::log1p(static_cast<double>(round.complete)) / 4}};
   return seen;

@@ -67,10 +67,10 @@ public:
       addApplication();
     made.options.round = isAlike ? 120 : 360;
     made.options.endsEarly = !isAlike;
-    double offered = 0; // seconds of all devices
+    double demand = 0; // seconds of all devices
     for (size_t i = 0; i < count; ++i)
-      offered += addJob();
-    const double load = isAlike ? between(0.6, 2) : between(1, 3), window = offered / load;
+      demand += addJob();
+    const double load = isAlike ? between(0.6, 2) : between(1, 3), window = demand / load;
     double now = 0;
     for (SimulatedJob &job : made.jobs) {
       job.arrival = now;
@@ -118,8 +118,7 @@ private:
     const unsigned max = isAlike ? static_cast<unsigned>(std::min<int64_t>(16, made.cluster.devices())) : asked;
     asked = std::min(asked, max);
     const unsigned min = isAlike ? 1 : asked;
-    const double work = isAlike ? application.seconds * std::exp(0.1 * normal())
-                                : betweenLogs(300, 180'000) * asked;
+    const double work = isAlike ? application.seconds * std::exp(0.1 * normal()) : betweenLogs(300, 180'000) * asked;
     SimulatedJob job;
     job.name = fmt::format("job {}", made.jobs.size() + 1);
     job.devices = asked, job.maxDevices = max;

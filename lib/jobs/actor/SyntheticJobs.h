@@ -1,4 +1,5 @@
-// Jobs and clusters that are drawn at random, on which actors are trained: none of it is of a trace that anybody measured.
+// Jobs and clusters that are drawn at random, on which actors are trained: none of it is of a trace that anybody
+// measured.
 #pragma once
 #include "lib/jobs/simulate/Simulator.h"
 

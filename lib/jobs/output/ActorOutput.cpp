@@ -31,8 +31,9 @@ void describeReport(JsonFields &f, ActorReport &report) {
       .field("simulations", simulations)
       .about("of which the actor is; 0: the initial one, which weighs all jobs alike")
       .field("generation", generation)
-      .about("its mean completion over that of `learned`, less 1, over the simulations by which it was chosen; with the "
-             "bootstrap interval of 95 %")
+      .about(
+          "its mean completion over that of `learned`, less 1, over the simulations by which it was chosen; with the "
+          "bootstrap interval of 95 %")
       .field("validation", actor.validation,
              [](JsonFields &g, MeanInterval &interval) {
                g.field("mean", interval.mean, kAnyNumber)

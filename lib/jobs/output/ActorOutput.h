@@ -9,8 +9,8 @@
 namespace accord::jobs {
 
 struct ActorReport {
-  std::string file;       ///< that was written
-  std::string trainedOn;  ///< in words
+  std::string file;      ///< that was written
+  std::string trainedOn; ///< in words
   TrainedActor actor;
 };
 

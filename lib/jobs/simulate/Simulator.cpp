@@ -27,8 +27,8 @@ struct SimulationRun::State {
 public:
   State(const Cluster &cluster, const std::vector<SimulatedJob> &jobs, const SimulationOptions &options,
         std::function<void(const JobView &, double)> completed)
-      : whole(cluster), jobs(jobs), options(options), completed(std::move(completed)),
-        changes(!options.events.empty()), timeline(cluster, options.events, options.seed), running(jobs.size()) {
+      : whole(cluster), jobs(jobs), options(options), completed(std::move(completed)), changes(!options.events.empty()),
+        timeline(cluster, options.events, options.seed), running(jobs.size()) {
     result.jobs.resize(jobs.size());
     byArrival.resize(jobs.size());
     std::iota(byArrival.begin(), byArrival.end(), size_t(0));
@@ -316,7 +316,7 @@ public:
   const std::vector<SimulatedJob> &jobs;
   const SimulationOptions options;
   const std::function<void(const JobView &, double)> completed; ///< told of each job that is complete, with its work
-  const bool changes; ///< whether servers can change
+  const bool changes;                                           ///< whether servers can change
   ClusterTimeline timeline;
   double lastUse = 0; ///< when a job held devices, or none was there
   std::vector<RunningJob> running;
@@ -360,8 +360,7 @@ double SimulationResult::makespan() const {
 
 Result<SimulationResult> simulate(const Cluster &cluster, const std::vector<SimulatedJob> &jobs, Policy &policy,
                                   const SimulationOptions &options) {
-  SimulationRun run(cluster, jobs, options,
-                    [&](const JobView &job, double work) { policy.completed(job, work); });
+  SimulationRun run(cluster, jobs, options, [&](const JobView &job, double work) { policy.completed(job, work); });
   for (;;) {
     ACCORD_TRY(goesOn, run.next());
     if (!goesOn)

@@ -7,7 +7,7 @@
 #endif
 #define PY_SSIZE_T_CLEAN
 #include "lib/driver/Accord.h"
-#include "lib/driver/JobsEnvironment.h"
+#include "lib/driver/tasks/JobsEnvironment.h"
 #include <Python.h>
 #include <atomic>
 #include <chrono>
@@ -374,8 +374,7 @@ PyObject *environment(PyObject *, PyObject *arguments) {
     options.restart = restart;
   return guarded([&]() -> PyObject * {
     auto made = std::make_unique<accord::JobsEnvironment>(options);
-    PyObject *capsule =
-        PyCapsule_New(made.get(), kEnvironment, [](PyObject *object) { delete environmentOf(object); });
+    PyObject *capsule = PyCapsule_New(made.get(), kEnvironment, [](PyObject *object) { delete environmentOf(object); });
     if (capsule)
       made.release();
     return capsule;
@@ -406,10 +405,7 @@ PyObject *stepEnvironment(PyObject *, PyObject *arguments) {
   if (!PyArg_ParseTuple(arguments, "Oy#:step", &capsule, &action, &size))
     return nullptr;
   accord::JobsEnvironment *made = environmentOf(capsule);
-  return made ? guarded([&] {
-    return stateOf(made->step(numbersOf<double>(action, size)));
-  })
-              : nullptr;
+  return made ? guarded([&] { return stateOf(made->step(numbersOf<double>(action, size))); }) : nullptr;
 }
 
 constexpr const char *kActor = "accord._native.actor";

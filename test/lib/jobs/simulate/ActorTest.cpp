@@ -46,8 +46,14 @@ std::vector<SimulatedJob> drawnJobs(size_t count, uint64_t seed, double factor =
   std::vector<SteadyJob> steady;
   for (size_t i = 0; i < count; ++i) {
     const double work = 500 + 20'000 * random.unit() * random.unit();
-    steady.push_back({std::to_string(i), "a", 900.0 * static_cast<double>(random.below(8)), factor * work,
-                      random.below(3) ? 1u : 2u, 1, 30, {1, 0.2 + random.unit()}});
+    steady.push_back({std::to_string(i),
+                      "a",
+                      900.0 * static_cast<double>(random.below(8)),
+                      factor * work,
+                      random.below(3) ? 1u : 2u,
+                      1,
+                      30,
+                      {1, 0.2 + random.unit()}});
   }
   std::vector<SimulatedJob> jobs = simulatedJobs(steady);
   for (size_t i = 0; i < count; ++i)
@@ -130,18 +136,17 @@ TEST(Actor, RefusesGraphsThatDoNotHoldForAnyNumberOfJobs) {
   EXPECT_EQ(refused({{2, 1, {1}}}, {}, 0), "a tensor [2, 1] has 1 numbers");
   EXPECT_EQ(refused({{2, 1, {1, NAN}}}, {}, 0), "a tensor has a number that is infinite or none");
   // Three rows fit three jobs, and no others.
-  EXPECT_NE(refused({w, {3, 1, {1, 1, 1}}},
-                    {node(ActorOperator::MatMul, {0, 2}), node(ActorOperator::Add, {4, 3})}, 5),
+  EXPECT_NE(refused({w, {3, 1, {1, 1, 1}}}, {node(ActorOperator::MatMul, {0, 2}), node(ActorOperator::Add, {4, 3})}, 5),
             "");
   // A number for all jobs together is none for each.
   EXPECT_NE(refused({w}, {node(ActorOperator::MatMul, {0, 2}), node(ActorOperator::ReduceSum, {3}, 0)}, 4), "");
   // The difference of a value and itself is 0, and 0 / 0 no number.
-  EXPECT_NE(refused({w},
-                    {node(ActorOperator::MatMul, {0, 2}), node(ActorOperator::Sub, {3, 3}),
-                     node(ActorOperator::Div, {4, 4})},
-                    5)
-                .find("infinite or none"),
-            std::string::npos);
+  EXPECT_NE(
+      refused({w},
+              {node(ActorOperator::MatMul, {0, 2}), node(ActorOperator::Sub, {3, 3}), node(ActorOperator::Div, {4, 4})},
+              5)
+          .find("infinite or none"),
+      std::string::npos);
   // Sizes that double at each node end in a diagnostic.
   std::vector<ActorNode> doubling;
   for (size_t i = 0; i < 40; ++i)
@@ -172,7 +177,8 @@ TEST(Actor, FeaturesFollowTheirJobsInAnyOrder) {
     std::vector<JobEstimate> estimates;
     for (size_t i : order)
       jobs.push_back(round.jobs[i]), estimates.push_back(round.estimates[i]);
-    const Observation one = observe(round), other = observe({round.now, round.cluster, jobs, estimates, round.complete});
+    const Observation one = observe(round),
+                      other = observe({round.now, round.cluster, jobs, estimates, round.complete});
     const auto answers = network.evaluate(one.jobs, one.cluster), others = network.evaluate(other.jobs, other.cluster);
     EXPECT_TRUE(answers && others);
     for (size_t i = 0; i < order.size(); ++i, ++compared) {
@@ -273,15 +279,15 @@ private:
   static double best(const std::vector<JobView> &jobs, const Cluster &cluster, size_t i, std::vector<int64_t> &left) {
     if (i == jobs.size())
       return 0;
-    double most = best(jobs, cluster, i + 1, left);
+    double found = best(jobs, cluster, i + 1, left);
     const int64_t devices = jobs[i].description->devices;
     for (unsigned type = 0; type < left.size(); ++type)
       if (left[type] >= devices) {
         left[type] -= devices;
-        most = std::max(most, valueOf(jobs[i], cluster, type) + best(jobs, cluster, i + 1, left));
+        found = std::max(found, valueOf(jobs[i], cluster, type) + best(jobs, cluster, i + 1, left));
         left[type] += devices;
       }
-    return most;
+    return found;
   }
 
   SplitMix random{3};

@@ -24,8 +24,8 @@ public:
   JobsReplay(const JobsOptions &options, Diagnostics &diags);
   ~JobsReplay();
 
-  /// Reads cluster, trace, profiles, events, the actor of `--actor`, and the jobs as they are. False after errors, which
-  /// are reported.
+  /// Reads cluster, trace, profiles, events, the actor of `--actor`, and the jobs as they are. False after errors,
+  /// which are reported.
   bool read();
 
   const jobs::Cluster &cluster() const;

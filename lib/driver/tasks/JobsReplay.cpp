@@ -1,4 +1,4 @@
-#include "lib/driver/jobs/JobsReplay.h"
+#include "lib/driver/tasks/JobsReplay.h"
 #include "lib/driver/tasks/JobEvents.h"
 #include "lib/import/actors/ActorFile.h"
 #include "lib/import/jobs/GavelThroughputs.h"
@@ -82,8 +82,7 @@ Result<Cluster> readServers(const std::string &text) {
 } // namespace
 
 struct JobsReplay::State {
-  State(const JobsOptions &options, Diagnostics &diags)
-      : options(options), diags(diags), sources(diags.sources()) {}
+  State(const JobsOptions &options, Diagnostics &diags) : options(options), diags(diags), sources(diags.sources()) {}
 
   bool read() {
     auto refused = [&](const std::string &message) { return diags.error(Code::BadCommandLine, {}, message), false; };
@@ -525,9 +524,9 @@ struct JobsReplay::State {
       const bool isPercent = text.consume_back("%");
       double value = 0;
       if (text.trim().getAsDouble(value) || !(value >= 0 && value <= (isPercent ? 100 : 1)))
-        return diags.error(Code::BadCommandLine, {},
-                           fmt::format("--shield: expected a share from 0 to 100 %, as in 20%, found '{}'",
-                                       options.shield)),
+        return diags.error(
+                   Code::BadCommandLine, {},
+                   fmt::format("--shield: expected a share from 0 to 100 %, as in 20%, found '{}'", options.shield)),
                false;
       shield = isPercent ? value / 100 : value;
     }

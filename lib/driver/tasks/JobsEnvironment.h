@@ -11,7 +11,8 @@
 
 namespace accord::inline embedding {
 
-/// What is simulated; times are seconds. Without a trace, jobs and clusters are synthetic (lib/jobs/actor/SyntheticJobs).
+/// What is simulated; times are seconds. Without a trace, jobs and clusters are synthetic
+/// (lib/jobs/actor/SyntheticJobs).
 struct EnvironmentOptions {
   std::string trace;                    ///< as of `accord jobs --simulate`; ""
   std::string profiles, servers;        ///< as there; of a trace
@@ -45,7 +46,8 @@ public:
   /// the sum of completion - arrival over all jobs. Throws std::invalid_argument where jobs cannot be drawn or run.
   const EnvironmentState &reset(uint64_t seed);
   /// Runs a round. `logWeights` has a number for each job that is here; each weight is its exp, clamped to exp(+-1).
-  /// Throws std::invalid_argument where there are as many as that not, or one is none, and before a reset or at the end.
+  /// Throws std::invalid_argument where there are as many as that not, or one is none, and before a reset or at the
+  /// end.
   const EnvironmentState &step(const std::vector<double> &logWeights);
 
   static const std::vector<std::string> &jobFeatures();

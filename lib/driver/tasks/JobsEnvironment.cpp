@@ -1,5 +1,5 @@
-#include "lib/driver/JobsEnvironment.h"
-#include "lib/driver/jobs/JobsReplay.h"
+#include "lib/driver/tasks/JobsEnvironment.h"
+#include "lib/driver/tasks/JobsReplay.h"
 #include "lib/import/actors/ActorFile.h"
 #include "lib/jobs/actor/ActorWeigher.h"
 #include "lib/jobs/actor/SyntheticJobs.h"
@@ -58,7 +58,8 @@ struct JobsEnvironment::State {
 
   void step(const std::vector<double> &logWeights) {
     if (!run || shown.isOver)
-      throw std::invalid_argument(run ? "the simulation is over: reset() begins another" : "reset() comes before step()");
+      throw std::invalid_argument(run ? "the simulation is over: reset() begins another"
+                                      : "reset() comes before step()");
     if (logWeights.size() != shown.count)
       throw std::invalid_argument(
           fmt::format("an action has a number for each of {} jobs, but there are {}", shown.count, logWeights.size()));
@@ -143,10 +144,10 @@ std::vector<double> JobsActor::logWeights(const std::vector<float> &jobs, const 
                                           size_t count) const {
   const jobs::ActorGraph &graph = state->network.graph();
   if (jobs.size() != count * graph.jobFeatures || cluster.size() != graph.clusterFeatures)
-    throw std::invalid_argument(fmt::format("{} features of {} jobs and {} of the cluster are given, but the actor takes "
-                                            "{} of each job and {}",
-                                            jobs.size(), count, cluster.size(), graph.jobFeatures,
-                                            graph.clusterFeatures));
+    throw std::invalid_argument(
+        fmt::format("{} features of {} jobs and {} of the cluster are given, but the actor takes "
+                    "{} of each job and {}",
+                    jobs.size(), count, cluster.size(), graph.jobFeatures, graph.clusterFeatures));
   auto weighed = state->network.evaluate({count, graph.jobFeatures, {jobs.begin(), jobs.end()}},
                                          {1, graph.clusterFeatures, {cluster.begin(), cluster.end()}});
   if (!weighed)
