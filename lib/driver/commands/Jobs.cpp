@@ -1,5 +1,5 @@
 // accord jobs: jobs that share a cluster.
-#include "lib/driver/tasks/Jobs.h"
+#include "lib/driver/simulation/Jobs.h"
 #include "lib/driver/CommandLine.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/tasks/ScheduleJobs.h"

@@ -7,7 +7,7 @@
 #endif
 #define PY_SSIZE_T_CLEAN
 #include "lib/driver/Accord.h"
-#include "lib/driver/tasks/JobsEnvironment.h"
+#include "lib/driver/simulation/JobsEnvironment.h"
 #include <Python.h>
 #include <atomic>
 #include <chrono>

@@ -1,6 +1,6 @@
 // A trace of jobs that is replayed: its cluster, its jobs, and the policies that they allow.
 #pragma once
-#include "lib/driver/tasks/Jobs.h"
+#include "lib/driver/simulation/Jobs.h"
 #include "lib/jobs/problem/WorkHistory.h"
 #include "lib/jobs/simulate/AllocationPolicy.h"
 #include "lib/jobs/simulate/Seeds.h"

@@ -1,5 +1,5 @@
-#include "lib/driver/tasks/JobsEnvironment.h"
-#include "lib/driver/tasks/JobsReplay.h"
+#include "lib/driver/simulation/JobsEnvironment.h"
+#include "lib/driver/simulation/JobsReplay.h"
 #include "lib/import/actors/ActorFile.h"
 #include "lib/jobs/actor/ActorWeigher.h"
 #include "lib/jobs/actor/SyntheticJobs.h"

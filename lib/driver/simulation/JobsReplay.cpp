@@ -1,5 +1,5 @@
-#include "lib/driver/tasks/JobsReplay.h"
-#include "lib/driver/tasks/JobEvents.h"
+#include "lib/driver/simulation/JobsReplay.h"
+#include "lib/driver/simulation/JobEvents.h"
 #include "lib/import/actors/ActorFile.h"
 #include "lib/import/jobs/GavelThroughputs.h"
 #include "lib/import/jobs/GavelTrace.h"
