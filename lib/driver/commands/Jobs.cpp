@@ -71,7 +71,7 @@ static const CommandEntry kEntry(
                      "An .onnx file of a network that weighs the jobs of each round: the policy 'actor'");
       command.option("--shield", options->shield,
                      "Share of the proved bound that an actor's allocation may lose in a round before the planner's is "
-                     "taken (default: 20%)");
+                     "taken (default: 5%)");
       command.option("--train", options->train,
                      "An .onnx file to write: an actor is trained on jobs drawn from the trace (--draw), or on "
                      "synthetic ones without --simulate");

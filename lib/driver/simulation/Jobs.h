@@ -26,7 +26,7 @@ struct JobsOptions {
   std::optional<double> deadline;           ///< of each job: multiple of its time alone
   std::string speeds;                       ///< "" or "measured"; "fitted": policies know only what they saw of a job
   std::string actor;                        ///< a network that weighs jobs (.onnx), or ""
-  std::string shield;                       ///< "20%": what its allocation may lose in a round; "": the usual
+  std::string shield;                       ///< "5%": what its allocation may lose in a round; "": the usual
   std::string train;                        ///< a file to write (.onnx): an actor is trained, and nothing compared
   unsigned trainBudget = 20'000;            ///< simulations
   unsigned trainSeed = 0;

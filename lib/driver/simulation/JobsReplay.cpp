@@ -598,7 +598,7 @@ struct JobsReplay::State {
   Replay replay;
   double minMean = 0, minMakespan = 0;
   std::shared_ptr<JobWeigher> weigher; ///< of `--actor`, or null
-  double shield = 0.2;                 ///< see `AllocationOptions`
+  double shield = 0.05;                ///< see `AllocationOptions`
   std::vector<FairTenant> tenants;
   WorkHistory history;                          ///< that `learned` begins with
   std::vector<std::string> applications;        ///< of each job

@@ -615,7 +615,7 @@ def jobs(
     history: A .csv file of jobs that were complete before, from which 'learned' begins
     write_history: A .csv file to write: the work of the jobs of the trace, for --history
     actor: An .onnx file of a network that weighs the jobs of each round: the policy 'actor'
-    shield: Share of the proved bound that an actor's allocation may lose in a round before the planner's is taken (default: 20%)
+    shield: Share of the proved bound that an actor's allocation may lose in a round before the planner's is taken (default: 5%)
     train: An .onnx file to write: an actor is trained on jobs drawn from the trace (--draw), or on synthetic ones without --simulate
     train_budget: With --train: simulations (default: 20,000)
     train_seed: - 1000000] With --train: of all that is random (default: 0)
