@@ -1,8 +1,8 @@
 // accord jobs --train: an actor, from drawn simulations to its file.
 #include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
-#include "lib/driver/simulation/JobsReplay.h"
 #include "lib/driver/simulation/Jobs.h"
+#include "lib/driver/simulation/JobsReplay.h"
 #include "lib/import/actors/ActorFile.h"
 #include "lib/jobs/output/ActorOutput.h"
 #include "lib/language/syntax/Parser.h"
