@@ -34,7 +34,7 @@ COMMANDS = {
     "explain": ("explain", ["explain"]),
     "fmt": ("format_", []),
     "import": ("import_model", []),
-    "jobs": ("jobs", ["job_schedule", "jobs"]),
+    "jobs": ("jobs", ["job_schedule", "jobs", "actor"]),
     "latency": ("latency", ["latency"]),
     "list": ("list_", ["list"]),
     "mine": ("mine", ["mine"]),

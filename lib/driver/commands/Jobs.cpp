@@ -1,5 +1,5 @@
 // accord jobs: jobs that share a cluster.
-#include "lib/driver/tasks/Jobs.h"
+#include "lib/driver/simulation/Jobs.h"
 #include "lib/driver/CommandLine.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/tasks/ScheduleJobs.h"
@@ -69,6 +69,18 @@ static const CommandEntry kEntry(
                      "A .csv file of jobs that were complete before, from which 'learned' begins");
       command.option("--write-history", options->writeHistory,
                      "A .csv file to write: the work of the jobs of the trace, for --history");
+      command.option("--actor", options->actor,
+                     "An .onnx file of a network that weighs the jobs of each round: the policy 'actor'");
+      command.option("--shield", options->shield,
+                     "Share of the proved bound that an actor's allocation may lose in a round before the planner's is "
+                     "taken (default: 5%)");
+      command.option("--train", options->train,
+                     "An .onnx file to write: an actor is trained on jobs drawn from the trace (--draw), or on "
+                     "synthetic ones without --simulate");
+      command.option("--train-budget", options->trainBudget, "With --train: simulations (default: 20,000)")
+          .range(1, 10'000'000);
+      command.option("--train-seed", options->trainSeed, "With --train: of all that is random (default: 0)")
+          .range(0, 1'000'000);
       command
           .option("--reference", options->reference,
                   "Policy with which the others are compared seed by seed: shorter, longer or no gain")
@@ -104,6 +116,8 @@ static const CommandEntry kEntry(
           "'exact' allocates the devices of each round by an exact search whose bound is "
           "proved, and packs them on servers with the fewest moves.");
       command.action([options, block, limits, goOn] {
+        if (!options->train.empty() && block->file.empty())
+          return trainActorOnJobs(*options);
         if (block->file.empty() == options->trace.empty())
           return refuse(Code::BadCommandLine, "expected either a .dnn file with a 'jobs' block, or --simulate TRACE",
                         options->json, "jobs");

@@ -4,7 +4,7 @@
 #include "lib/driver/SolverMonitor.h"
 #include "lib/driver/jobs/JobsPlanner.h"
 #include "lib/driver/jobs/RunningPlanFiles.h"
-#include "lib/driver/tasks/JobEvents.h"
+#include "lib/driver/simulation/JobEvents.h"
 #include "lib/jobs/output/JobScheduleOutput.h"
 #include "lib/jobs/output/JobScheduleText.h"
 #include "lib/jobs/output/TenantQueues.h"

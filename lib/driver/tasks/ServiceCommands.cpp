@@ -1,7 +1,7 @@
 #include "lib/driver/tasks/ServiceCommands.h"
 #include "lib/driver/Documents.h"
 #include "lib/driver/service/SubmissionFiles.h"
-#include "lib/driver/tasks/JobEvents.h"
+#include "lib/driver/simulation/JobEvents.h"
 #include "lib/jobs/problem/JobWords.h"
 #include "lib/support/CommandHost.h"
 #include "lib/support/documents/JsonText.h"

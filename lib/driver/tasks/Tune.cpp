@@ -45,7 +45,8 @@ public:
     report.problem = std::move(*asked);
     report.seeds = options.seeds;
     if (options.table.empty() == options.engine.empty())
-      return wrong("expected either --table TABLE.csv, of trials that were run before, or --engine, on which programs run");
+      return wrong(
+          "expected either --table TABLE.csv, of trials that were run before, or --engine, on which programs run");
     if (!readSettings() || !readHistory())
       return end(kWrongInput);
     return options.table.empty() ? runPrograms() : runTable();
@@ -157,7 +158,8 @@ private:
       isWrong(fmt::format("a trial on {} devices does not fit on {}: --devices", count.str(), report.problem.devices));
       return std::nullopt;
     }
-    isWrong(fmt::format("a trial does not run on {} devices: 'speed' and 'shared' of the tuning name {}", devices, known));
+    isWrong(
+        fmt::format("a trial does not run on {} devices: 'speed' and 'shared' of the tuning name {}", devices, known));
     return std::nullopt;
   }
 
@@ -227,7 +229,8 @@ private:
     auto file = readFile(workspace.diagnostics(), options.table);
     if (!file)
       return end(kWrongInput);
-    auto table = readTrialTable(workspace.diagnostics().sources().text(*file).str(), options.table, report.problem.space);
+    auto table =
+        readTrialTable(workspace.diagnostics().sources().text(*file).str(), options.table, report.problem.space);
     if (!table) {
       workspace.reportAll(table.error());
       return end(kWrongInput);
@@ -361,8 +364,8 @@ private:
     report.result = std::move(*result);
     if (!monitor.reason().empty())
       report.status = Status::Stopped;
-    report.assumptions.push_back(fmt::format("times are those of the plan: a unit takes {} s on one device, as stated",
-                                             problem.unitSeconds));
+    report.assumptions.push_back(
+        fmt::format("times are those of the plan: a unit takes {} s on one device, as stated", problem.unitSeconds));
     return answer();
   }
 
@@ -378,7 +381,8 @@ private:
       workspace.diagnostics().error(Code::InternalError, {}, "the tuning does not hold: " + error.message);
     if (!verified.holds())
       return end(kInternal);
-    if (!options.output.empty() && !AnswerFolder(workspace.diagnostics(), options.output).write(filesOf(report)).commit())
+    if (!options.output.empty() &&
+        !AnswerFolder(workspace.diagnostics(), options.output).write(filesOf(report)).commit())
       return end(kWrongInput);
     if (options.json)
       standardOutput() << jsonText(toDocument(report)) << "\n";

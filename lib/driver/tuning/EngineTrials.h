@@ -1,12 +1,12 @@
 // Trials that are programs on a cluster: each in a folder of its own, on the devices that the tuner gives it.
 //
-// A program finds in its environment ACCORD_CONFIGURATION (a JSON file with the hyper-parameters), ACCORD_UNITS (units to
-// have done at its end), ACCORD_VALUES (a file to which it adds a line {"unit": 3, "value": 0.91} after each unit, once
-// the state behind it is saved), ACCORD_TRIAL (its number) and ACCORD_TRIAL_FOLDER, in which it works. It goes on from
-// the state that it has saved there.
+// A program finds in its environment ACCORD_CONFIGURATION (a JSON file with the hyper-parameters), ACCORD_UNITS (units
+// to have done at its end), ACCORD_VALUES (a file to which it adds a line {"unit": 3, "value": 0.91} after each unit,
+// once the state behind it is saved), ACCORD_TRIAL (its number) and ACCORD_TRIAL_FOLDER, in which it works. It goes on
+// from the state that it has saved there.
 //
-// Values stay in the folders, so a tuning that was interrupted goes on with them: it comes to the same result as if it had
-// not been, where a program says the same for the same configuration.
+// Values stay in the folders, so a tuning that was interrupted goes on with them: it comes to the same result as if it
+// had not been, where a program says the same for the same configuration.
 #pragma once
 #include "lib/service/engines/Engine.h"
 #include "lib/tuning/solve/Tuner.h"
@@ -29,7 +29,8 @@ public:
   ~EngineTrials() override;
 
   std::optional<tuning::Configuration> accept(tuning::Configuration proposed) override { return proposed; }
-  /// Error A0803 where the folder cannot be written, A0801 where it has trials of another tuning, and those of the engine.
+  /// Error A0803 where the folder cannot be written, A0801 where it has trials of another tuning, and those of the
+  /// engine.
   Result<void> start(const tuning::Segment &segment, const tuning::Configuration &configuration,
                      int64_t until) override;
   void pause(unsigned trial) override;

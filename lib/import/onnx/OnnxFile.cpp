@@ -197,10 +197,78 @@ OnnxModel modelOf(const onnx::ModelProto &from) {
       model.inputs.push_back(portOf(input));
   for (const onnx::ValueInfoProto &output : graph.output())
     model.outputs.push_back(portOf(output));
+  for (const onnx::StringStringEntryProto &entry : from.metadata_props())
+    model.metadata[entry.key()] = entry.value();
   return model;
 }
 
+void setPort(onnx::ValueInfoProto &to, const OnnxPort &port) {
+  to.set_name(port.name);
+  onnx::TypeProto_Tensor &type = *to.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(onnx::TensorProto::FLOAT);
+  for (const auto &[extent, symbol] : port.dims)
+    if (onnx::TensorShapeProto_Dimension &dim = *type.mutable_shape()->add_dim(); symbol.empty())
+      dim.set_dim_value(extent);
+    else
+      dim.set_dim_param(symbol);
+}
+
+void setNode(onnx::NodeProto &to, const OnnxNode &node) {
+  to.set_name(node.name);
+  to.set_op_type(node.op);
+  for (const std::string &input : node.inputs)
+    to.add_input(input);
+  for (const std::string &output : node.outputs)
+    to.add_output(output);
+  for (const auto &[key, value] : node.attributes) {
+    onnx::AttributeProto &attribute = *to.add_attribute();
+    attribute.set_name(key);
+    if (value.type == "INTS") {
+      attribute.set_type(onnx::AttributeProto::INTS);
+      for (double number : value.list)
+        attribute.add_ints(static_cast<int64_t>(number));
+    } else if (value.type == "FLOAT") {
+      attribute.set_type(onnx::AttributeProto::FLOAT);
+      attribute.set_f(static_cast<float>(value.f));
+    } else {
+      attribute.set_type(onnx::AttributeProto::INT);
+      attribute.set_i(value.i);
+    }
+  }
+}
+
 } // namespace
+
+std::string onnxBytes(const OnnxModel &model, const std::string &name) {
+  constexpr int64_t kIrVersion = 8; // of operator sets up to 17
+  onnx::ModelProto proto;
+  proto.set_ir_version(kIrVersion);
+  proto.set_producer_name(model.producer);
+  proto.add_opset_import()->set_version(model.opset);
+  for (const auto &[key, value] : model.metadata) {
+    onnx::StringStringEntryProto &entry = *proto.add_metadata_props();
+    entry.set_key(key);
+    entry.set_value(value);
+  }
+  onnx::GraphProto &graph = *proto.mutable_graph();
+  graph.set_name(name);
+  for (const auto &[key, tensor] : model.initializers) {
+    onnx::TensorProto &to = *graph.add_initializer();
+    to.set_name(key);
+    to.set_data_type(onnx::TensorProto::FLOAT);
+    for (int64_t extent : tensor.shape)
+      to.add_dims(extent);
+    for (double number : *tensor.numbers)
+      to.add_float_data(static_cast<float>(number));
+  }
+  for (const OnnxNode &node : model.nodes)
+    setNode(*graph.add_node(), node);
+  for (const OnnxPort &port : model.inputs)
+    setPort(*graph.add_input(), port);
+  for (const OnnxPort &port : model.outputs)
+    setPort(*graph.add_output(), port);
+  return proto.SerializeAsString();
+}
 
 std::optional<OnnxModel> readOnnx(Diagnostics &diags, const std::string &path, FileId &file) {
   auto fail = [&](Code code, const std::string &reason) {

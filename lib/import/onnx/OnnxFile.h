@@ -54,6 +54,7 @@ struct OnnxModel {
   std::vector<OnnxNode> nodes;
   std::map<std::string, OnnxTensor> initializers;
   std::vector<OnnxPort> inputs, outputs;
+  std::map<std::string, std::string> metadata; ///< what a producer says of the model, by key
 };
 
 /// The oldest and newest operator set whose meaning is known.
@@ -62,5 +63,9 @@ constexpr int64_t kOldestOpset = 7, kNewestOpset = 24;
 /// Reads the file; errors: cannot be read, is no ONNX model, an operator set that is not known.
 /// `file` becomes its place in diagnostics.
 std::optional<OnnxModel> readOnnx(Diagnostics &diags, const std::string &path, FileId &file);
+
+/// The model as a file of `model.opset`: initializers and ports are of 32-bit numbers, and each attribute is of its
+/// `type` (INT, INTS or FLOAT). The same model gives the same bytes.
+std::string onnxBytes(const OnnxModel &model, const std::string &name);
 
 } // namespace accord::import

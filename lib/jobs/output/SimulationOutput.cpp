@@ -92,6 +92,8 @@ void describePolicy(JsonFields &f, PolicyReport &policy, const SimulationReport 
          inTime = policy.deadlinesMet().value_or(0);
   MeanInterval interval = policy.overSeeds(&SeedOutcome::meanCompletion);
   const bool hasSeeds = policy.seeds.size() > 1;
+  const ShieldCount shield = policy.shield.value_or(ShieldCount());
+  int64_t weighed = static_cast<int64_t>(shield.rounds), shielded = static_cast<int64_t>(shield.shielded);
   f.field("policy", policy.policy)
       .about("what it knows of the jobs")
       .field("knows", policy.knows)
@@ -106,6 +108,10 @@ void describePolicy(JsonFields &f, PolicyReport &policy, const SimulationReport 
       .field("rounds", policy.rounds)
       .about("of a policy that maximizes with a proved bound: the largest (bound - value) / bound of its rounds")
       .maybeIf(policy.maxGap.has_value(), "max_allocation_gap", gap, kShare)
+      .about("rounds of all seeds in which an actor weighed the jobs")
+      .maybeIf(policy.shield.has_value(), "weighed_rounds", weighed)
+      .about("of them, rounds in which the planner's allocation was taken, because the weighed one lost too much")
+      .maybeIf(policy.shield.has_value(), "shielded_rounds", shielded)
       .about("share of the jobs with a deadline that are complete then")
       .maybeIf(policy.deadlinesMet().has_value(), "deadlines_met", inTime, kShare)
       .about("of the means of all seeds: their mean, and Student's interval of 90 %")
@@ -273,6 +279,10 @@ std::string simulationText(const SimulationReport &report, const TextStyle &styl
   if (!report.reference.empty())
     text += fmt::format("against {}: mean over seeds of each seed's change, and its bootstrap interval of {:.0f} %\n",
                         report.reference, 100 * kPaired);
+  for (const PolicyReport &policy : report.policies)
+    if (policy.shield)
+      text += fmt::format("{}: in {} of {} rounds of all seeds the shield took the planner's allocation\n",
+                          policy.policy, policy.shield->shielded, policy.shield->rounds);
   if (report.hasEvents)
     text += "failures: of servers under jobs; undone: time that jobs ran and failures undid, of all jobs\n";
   return text;

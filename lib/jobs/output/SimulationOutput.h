@@ -37,6 +37,7 @@ struct PolicyReport {
   double busy = 0; ///< device-seconds held
   int64_t rounds = 0;
   std::optional<double> maxGap; ///< of its allocations: (bound - value) / bound; nothing where it proves no bound
+  std::optional<ShieldCount> shield = {}; ///< of all seeds; of a policy with an actor
   /// Mean completion over that of the policy that it is compared with, less 1: the mean over seeds, each with its own
   /// ratio, and the percentile bootstrap of 95 %.
   std::optional<MeanInterval> change = {};

@@ -10,22 +10,6 @@ namespace {
 /// Values of an allocation are whole numbers from 0 to this.
 constexpr double kValueScale = 1e9;
 
-struct Option {
-  unsigned type = 0, devices = 0;
-  double rate = 0;  ///< work in a second, more than 0
-  double value = 0; ///< completions in a second
-};
-
-std::vector<Option> optionsOf(const JobView &job, const Cluster &cluster, const std::vector<int64_t> &capacity) {
-  std::vector<Option> options;
-  for (unsigned type = 0; type < cluster.types.size(); ++type)
-    for (unsigned devices :
-         deviceCounts(*job.description, cluster.largestServer(type), static_cast<unsigned>(capacity[type])))
-      if (double rate = job.progress->rate(cluster, type, devices); rate > 0)
-        options.push_back({type, devices, rate, 0});
-  return options;
-}
-
 /// The most that a job of each application has done.
 std::map<std::string, double> frontiers(const std::vector<JobView> &jobs) {
   std::map<std::string, double> maxDone;
@@ -47,13 +31,6 @@ double expectedWork(const JobView &job, double bestRate, const AllocationOptions
   const std::string &application = job.description->application;
   const double frontier = application.empty() ? done : frontiers.at(application);
   return history.left({application, done, frontier, bestRate, std::max(frontier, minWork)});
-}
-
-/// Seconds until the job is complete on these devices, if it runs there from now on.
-double secondsLeft(const JobView &job, const Cluster &cluster, const Option &option, double work, double moveCharge) {
-  const bool stays = !job.placement.empty() && devicesOf(job.placement) == option.devices &&
-                     cluster.servers[job.placement.front().server].type == option.type;
-  return work / option.rate + (stays ? job.restartLeft : job.description->restartSeconds * moveCharge);
 }
 
 } // namespace
@@ -80,42 +57,114 @@ double fastestRate(const Cluster &cluster, const SimulatedJob &job) {
   return fastest;
 }
 
-std::vector<JobPlacement> AllocationPolicy::decide(double, const Cluster &cluster, const std::vector<JobView> &jobs) {
+std::vector<AllocationPolicy::Option> AllocationPolicy::optionsOf(const JobView &job, const Cluster &cluster,
+                                                                  const std::vector<int64_t> &capacity) {
+  std::vector<Option> options;
+  for (unsigned type = 0; type < cluster.types.size(); ++type)
+    for (unsigned devices :
+         deviceCounts(*job.description, cluster.largestServer(type), static_cast<unsigned>(capacity[type])))
+      if (double rate = job.progress->rate(cluster, type, devices); rate > 0)
+        options.push_back({type, devices, rate, 0});
+  return options;
+}
+
+/// Seconds until the job is complete on these devices, if it runs there from now on.
+double AllocationPolicy::secondsLeft(const JobView &job, const Cluster &cluster, const Option &option,
+                                     double work) const {
+  const bool stays = !job.placement.empty() && devicesOf(job.placement) == option.devices &&
+                     cluster.servers[job.placement.front().server].type == option.type;
+  return work / option.rate + (stays ? job.restartLeft : job.description->restartSeconds * options.moveCharge);
+}
+
+/// Whole numbers in proportion to weight times value.
+AllocationProblem AllocationPolicy::problemOf(const Cluster &cluster, const std::vector<double> &weights) const {
   AllocationProblem problem;
   problem.capacity = cluster.capacity();
-  std::vector<std::vector<Option>> choices;
   double best = 0;
-  const std::map<std::string, double> maxDone = frontiers(jobs);
-  for (const JobView &job : jobs) {
-    choices.push_back(optionsOf(job, cluster, problem.capacity));
-    double bestRate = 0;
-    for (const Option &option : choices.back())
-      bestRate = std::max(bestRate, option.rate);
-    if (bestRate <= 0)
-      continue;
-    bestRates[job.job] = bestRate;
-    const double work = expectedWork(job, bestRate, options, history, maxDone);
-    for (Option &option : choices.back()) {
-      option.value = 1 / std::max(secondsLeft(job, cluster, option, work, options.moveCharge), 1.0);
-      best = std::max(best, option.value);
-    }
-  }
-  for (const std::vector<Option> &ofJob : choices) {
+  for (size_t i = 0; i < choices.size(); ++i)
+    for (const Option &option : choices[i])
+      best = std::max(best, weights[i] * option.value);
+  for (size_t i = 0; i < choices.size(); ++i) {
     AllocationJob &job = problem.jobs.emplace_back();
-    for (const Option &option : ofJob)
-      job.configurations.push_back({static_cast<int64_t>(std::llround(option.value / best * kValueScale)),
+    for (const Option &option : choices[i])
+      job.configurations.push_back({static_cast<int64_t>(std::llround(weights[i] * option.value / best * kValueScale)),
                                     {{option.type, static_cast<int64_t>(option.devices)}}});
   }
+  return problem;
+}
+
+AllocationSolution AllocationPolicy::solve(const AllocationProblem &problem) {
   SearchLimits limits;
   limits.effort = options.effort;
   limits.gap = 1e-3;
   AllocationSolution solution = solveAllocation(problem, limits);
   if (solution.bound > 0)
     worstGap = std::max(worstGap, 1 - static_cast<double>(solution.value) / static_cast<double>(solution.bound));
+  return solution;
+}
 
+/// The weighed allocation, or that of the planner's own values where the shield asks for it.
+AllocationSolution AllocationPolicy::shielded(const AllocationProblem &planned, AllocationSolution weighed) {
+  int64_t value = 0;
+  for (size_t i = 0; i < weighed.choice.size(); ++i)
+    if (weighed.choice[i] >= 0)
+      value += planned.jobs[i].configurations[static_cast<size_t>(weighed.choice[i])].value;
+  auto isEnough = [&](const AllocationSolution &solution) {
+    return static_cast<double>(value) >= (1 - options.shield) * static_cast<double>(solution.bound);
+  };
+  // One set of prices often proves enough, in a fraction of the time.
+  SearchLimits quick;
+  quick.effort = 0;
+  if (isEnough(solveAllocation(planned, quick)))
+    return weighed;
+  AllocationSolution solution = solve(planned);
+  if (isEnough(solution))
+    return weighed;
+  ++shieldCount.shielded;
+  return solution;
+}
+
+RoundView AllocationPolicy::look(double now, const Cluster &cluster, const std::vector<JobView> &jobs) {
+  choices.clear(), estimates.clear();
+  const std::vector<int64_t> capacity = cluster.capacity();
+  const std::map<std::string, double> maxDone = frontiers(jobs);
+  for (const JobView &job : jobs) {
+    choices.push_back(optionsOf(job, cluster, capacity));
+    JobEstimate &estimate = estimates.emplace_back();
+    estimate.typeRates.resize(cluster.types.size(), 0);
+    for (const Option &option : choices.back()) {
+      estimate.bestRate = std::max(estimate.bestRate, option.rate);
+      estimate.typeRates[option.type] = std::max(estimate.typeRates[option.type], option.rate);
+    }
+    if (estimate.bestRate <= 0)
+      continue;
+    bestRates[job.job] = estimate.bestRate;
+    estimate.work = expectedWork(job, estimate.bestRate, options, history, maxDone);
+    for (Option &option : choices.back())
+      option.value = 1 / std::max(secondsLeft(job, cluster, option, estimate.work), 1.0);
+  }
+  return {now, cluster, jobs, estimates, history.size()};
+}
+
+std::vector<JobPlacement> AllocationPolicy::decide(double now, const Cluster &cluster,
+                                                   const std::vector<JobView> &jobs) {
+  const RoundView round = look(now, cluster, jobs);
+  if (!options.weigher)
+    return place(round, std::vector<double>(jobs.size(), 1));
+  auto weights = options.weigher->weigh(round);
+  if (!weights)
+    return error = weights.takeError(), std::vector<JobPlacement>();
+  return place(round, *weights);
+}
+
+std::vector<JobPlacement> AllocationPolicy::place(const RoundView &round, const std::vector<double> &weights) {
+  ++shieldCount.rounds;
+  AllocationSolution solution = solve(problemOf(round.cluster, weights));
+  if (options.shield < 1)
+    solution = shielded(problemOf(round.cluster, std::vector<double>(weights.size(), 1)), std::move(solution));
   std::vector<PackingRequest> requests;
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    PackingRequest request{0, 0, jobs[i].placement};
+  for (size_t i = 0; i < round.jobs.size(); ++i) {
+    PackingRequest request{0, 0, round.jobs[i].placement};
     if (i < solution.choice.size() && solution.choice[i] >= 0) {
       const Option &chosen = choices[i][static_cast<size_t>(solution.choice[i])];
       request.type = chosen.type;
@@ -123,7 +172,7 @@ std::vector<JobPlacement> AllocationPolicy::decide(double, const Cluster &cluste
     }
     requests.push_back(std::move(request));
   }
-  return packServers(cluster, requests);
+  return packServers(round.cluster, requests);
 }
 
 void AllocationPolicy::completed(const JobView &job, double work) {

@@ -21,11 +21,13 @@ struct RunningJob {
 
 constexpr double kHour = 3600, kMaxIdle = 30 * 86400.0;
 
-class Simulation {
+} // namespace
+
+struct SimulationRun::State {
 public:
-  Simulation(const Cluster &cluster, const std::vector<SimulatedJob> &jobs, Policy &policy,
-             const SimulationOptions &options)
-      : whole(cluster), jobs(jobs), policy(policy), options(options), changes(!options.events.empty()),
+  State(const Cluster &cluster, const std::vector<SimulatedJob> &jobs, const SimulationOptions &options,
+        std::function<void(const JobView &, double)> completed)
+      : whole(cluster), jobs(jobs), options(options), completed(std::move(completed)), changes(!options.events.empty()),
         timeline(cluster, options.events, options.seed), running(jobs.size()) {
     result.jobs.resize(jobs.size());
     byArrival.resize(jobs.size());
@@ -34,39 +36,50 @@ public:
               [&](size_t a, size_t b) { return std::pair(jobs[a].arrival, a) < std::pair(jobs[b].arrival, b); });
   }
 
-  Result<SimulationResult> simulate() {
-    if (auto checked = checkEvents(whole, options.events); !checked)
-      return checked.takeError();
-    if (options.checkpoint != 0 && !(options.checkpoint >= 1))
-      return Error{
-          Code::WrongJobSchedule,
-          fmt::format("checkpoints are every {} seconds, but 0 or at least 1 is expected", options.checkpoint)};
-    size_t arrived = 0; // of `byArrival`
-    double round = 0;   // that starts now, counted from 0
-    double early = 0;   // start of this round where rounds may end early
-    while (arrived < byArrival.size() || !active.empty()) {
-      if (active.empty()) { // nothing happens before the next arrival: the round that sees it starts next
-        round = std::max(round, std::ceil(jobs[byArrival[arrived]].arrival / options.round));
-        early = std::max(early, jobs[byArrival[arrived]].arrival);
-      }
-      const double now = options.endsEarly ? early : round * options.round;
-      if (active.empty())
-        lastUse = now;
-      for (; arrived < byArrival.size() && jobs[byArrival[arrived]].arrival <= now; ++arrived)
-        admit(byArrival[arrived]);
-      if (now > options.maxSeconds || (changes && now > lastUse + kMaxIdle))
-        return neverComplete(now);
-      if (changes)
-        seeChanges(now);
-      if (auto placed = placeJobs(now); !placed)
-        return placed.takeError();
-      const double last = runRound(now);
-      early = last > now ? last : now + options.round;
-      if (last <= now && arrived < byArrival.size()) // no job ran
-        early = std::min(early, jobs[byArrival[arrived]].arrival);
-      ++round;
-      ++result.rounds;
+  Result<bool> next() {
+    if (!isChecked) {
+      if (auto checked = checkEvents(whole, options.events); !checked)
+        return checked.takeError();
+      if (options.checkpoint != 0 && !(options.checkpoint >= 1))
+        return Error{
+            Code::WrongJobSchedule,
+            fmt::format("checkpoints are every {} seconds, but 0 or at least 1 is expected", options.checkpoint)};
+      isChecked = true;
     }
+    views.clear();
+    if (arrived >= byArrival.size() && active.empty())
+      return false;
+    if (active.empty()) { // nothing happens before the next arrival: the round that sees it starts next
+      round = std::max(round, std::ceil(jobs[byArrival[arrived]].arrival / options.round));
+      early = std::max(early, jobs[byArrival[arrived]].arrival);
+    }
+    now = options.endsEarly ? early : round * options.round;
+    if (active.empty())
+      lastUse = now;
+    for (; arrived < byArrival.size() && jobs[byArrival[arrived]].arrival <= now; ++arrived)
+      admit(byArrival[arrived]);
+    if (now > options.maxSeconds || (changes && now > lastUse + kMaxIdle))
+      return neverComplete();
+    if (changes)
+      seeChanges();
+    for (size_t job : active)
+      views.push_back(viewOf(job));
+    return true;
+  }
+
+  Result<void> place(std::vector<JobPlacement> placements) {
+    if (auto placed = placeJobs(std::move(placements)); !placed)
+      return placed;
+    const double last = runRound();
+    early = last > now ? last : now + options.round;
+    if (last <= now && arrived < byArrival.size()) // no job ran
+      early = std::min(early, jobs[byArrival[arrived]].arrival);
+    ++round;
+    ++result.rounds;
+    return {};
+  }
+
+  SimulationResult take() {
     finishSpans();
     return std::move(result);
   }
@@ -77,14 +90,14 @@ private:
     active.push_back(job);
   }
 
-  Error neverComplete(double now) const {
+  Error neverComplete() const {
     const std::string &name = jobs[active.front()].name;
     return {Code::JobNeverCompletes,
             fmt::format("job '{}' is not complete after {:.0f} days", name, std::min(options.maxSeconds, now) / 86400)};
   }
 
   /// The servers that are there in this round. Jobs whose devices are not all there stop.
-  void seeChanges(double now) {
+  void seeChanges() {
     present = &timeline.at(now);
     std::vector<uint64_t> used(whole.servers.size(), 0);
     for (size_t job : active) {
@@ -123,19 +136,14 @@ private:
             result.jobs[job].restarts};
   }
 
-  Result<void> placeJobs(double now) {
-    std::vector<JobView> views;
-    views.reserve(active.size());
-    for (size_t job : active)
-      views.push_back(viewOf(job));
-    std::vector<JobPlacement> placements = policy.decide(now, *present, views);
+  Result<void> placeJobs(std::vector<JobPlacement> placements) {
     if (auto checked = check(placements); !checked)
       return checked;
     if (options.maxRestartsPerHour > 0)
-      limitRestarts(now, placements);
+      limitRestarts(placements);
     for (size_t i = 0; i < active.size(); ++i)
       if (placements[i] != running[active[i]].placement)
-        move(active[i], std::move(placements[i]), now);
+        move(active[i], std::move(placements[i]));
     return {};
   }
 
@@ -160,7 +168,7 @@ private:
   }
 
   /// Jobs that were restarted too often keep their devices; of the others, those that stay come first.
-  void limitRestarts(double now, std::vector<JobPlacement> &placements) {
+  void limitRestarts(std::vector<JobPlacement> &placements) {
     enum Rank { Frozen, Stays, Changes };
     std::vector<Rank> ranks;
     bool anyFrozen = false;
@@ -194,7 +202,7 @@ private:
       }
   }
 
-  void move(size_t job, JobPlacement placement, double now) {
+  void move(size_t job, JobPlacement placement) {
     RunningJob &one = running[job];
     save(job);
     one.placement = std::move(placement);
@@ -232,7 +240,7 @@ private:
   }
 
   /// Seconds from `now` to the first failure of a server of a job in this round; the round if there is none.
-  double secondsToFailure(size_t job, double now) {
+  double secondsToFailure(size_t job) {
     double first = std::numeric_limits<double>::infinity();
     if (changes)
       for (const ServerShare &share : running[job].placement)
@@ -253,13 +261,13 @@ private:
   }
 
   /// Returns when the last job stopped; `now` if none ran.
-  double runRound(double now) {
+  double runRound() {
     double last = now;
     auto finished = [&](size_t job) {
       RunningJob &one = running[job];
       if (one.placement.empty())
         return false;
-      const double failure = secondsToFailure(job, now), end = std::min(failure, options.round);
+      const double failure = secondsToFailure(job), end = std::min(failure, options.round);
       const double delay = std::min(one.restartLeft, end), devices = devicesOf(one.placement);
       one.restartLeft -= delay;
       std::optional<double> complete = delay < end ? advance(job, end - delay) : std::nullopt;
@@ -273,7 +281,7 @@ private:
       lastUse = now + held;
       if (complete) {
         result.jobs[job].completion = now + held;
-        policy.completed(viewOf(job), one.progress->workDone());
+        completed(viewOf(job), one.progress->workDone());
       } else if (failure <= options.round)
         fail(job);
       return complete.has_value();
@@ -302,21 +310,39 @@ private:
     });
   }
 
+public:
   const Cluster &whole;
   const Cluster *present = &whole; ///< the servers of this round
   const std::vector<SimulatedJob> &jobs;
-  Policy &policy;
-  const SimulationOptions &options;
-  const bool changes; ///< whether servers can change
+  const SimulationOptions options;
+  const std::function<void(const JobView &, double)> completed; ///< told of each job that is complete, with its work
+  const bool changes;                                           ///< whether servers can change
   ClusterTimeline timeline;
   double lastUse = 0; ///< when a job held devices, or none was there
   std::vector<RunningJob> running;
   std::vector<size_t> byArrival, active; ///< `active` in the order of arrival
   std::map<size_t, size_t> lastSpan;     ///< of each job, in `result.spans`
   SimulationResult result;
+  bool isChecked = false;     ///< whether the options were
+  size_t arrived = 0;         ///< of `byArrival`
+  double round = 0;           ///< that starts now, counted from 0
+  double early = 0;           ///< start of this round where rounds may end early
+  double now = 0;             ///< start of this round
+  std::vector<JobView> views; ///< of `active`
 };
 
-} // namespace
+SimulationRun::SimulationRun(const Cluster &cluster, const std::vector<SimulatedJob> &jobs,
+                             const SimulationOptions &options, std::function<void(const JobView &, double)> completed)
+    : state(std::make_unique<State>(cluster, jobs, options, std::move(completed))) {}
+SimulationRun::~SimulationRun() = default;
+
+Result<bool> SimulationRun::next() { return state->next(); }
+Result<void> SimulationRun::place(std::vector<JobPlacement> placements) { return state->place(std::move(placements)); }
+double SimulationRun::now() const { return state->now; }
+const Cluster &SimulationRun::cluster() const { return *state->present; }
+const std::vector<JobView> &SimulationRun::jobs() const { return state->views; }
+const SimulationResult &SimulationRun::soFar() const { return state->result; }
+SimulationResult SimulationRun::take() { return state->take(); }
 
 double SimulationResult::meanCompletion(const std::vector<SimulatedJob> &described) const {
   double total = 0;
@@ -334,7 +360,17 @@ double SimulationResult::makespan() const {
 
 Result<SimulationResult> simulate(const Cluster &cluster, const std::vector<SimulatedJob> &jobs, Policy &policy,
                                   const SimulationOptions &options) {
-  return Simulation(cluster, jobs, policy, options).simulate();
+  SimulationRun run(cluster, jobs, options, [&](const JobView &job, double work) { policy.completed(job, work); });
+  for (;;) {
+    ACCORD_TRY(goesOn, run.next());
+    if (!goesOn)
+      return run.take();
+    std::vector<JobPlacement> placements = policy.decide(run.now(), run.cluster(), run.jobs());
+    if (auto failure = policy.failure())
+      return *failure;
+    if (auto placed = run.place(std::move(placements)); !placed)
+      return placed.takeError();
+  }
 }
 
 } // namespace accord::jobs

@@ -59,6 +59,11 @@ struct JobView {
   unsigned restarts = 0;      ///< changes of its devices, without the first start
 };
 
+/// Rounds in which a policy was asked, and those in which the planner's allocation was taken in the place of its own.
+struct ShieldCount {
+  size_t rounds = 0, shielded = 0;
+};
+
 /// Who runs where in the next round. A policy may keep state; each simulation has a policy of its own.
 class Policy {
 public:
@@ -70,6 +75,10 @@ public:
   virtual void completed(const JobView & /*job*/, double /*work*/) {}
   /// Of a policy that maximizes with a proved bound: the largest (bound - value) / bound of its rounds.
   virtual std::optional<double> maxGap() const { return std::nullopt; }
+  /// Of a policy whose weights are bounded by its planner's: how many rounds there were, and in how many it was.
+  virtual std::optional<ShieldCount> shield() const { return std::nullopt; }
+  /// Why the policy could not decide the last round; the simulation ends with that.
+  virtual std::optional<Error> failure() const { return std::nullopt; }
 };
 
 struct SimulationOptions {
@@ -111,6 +120,31 @@ struct SimulationResult {
   /// Mean of completion - arrival, of all jobs.
   double meanCompletion(const std::vector<SimulatedJob> &jobs) const;
   double makespan() const; ///< the last completion
+};
+
+/// A simulation whose decisions the caller takes, round by round. What it is made of has to stay while it runs.
+class SimulationRun {
+public:
+  /// `completed` is told of each job that is complete, with the work that it had.
+  SimulationRun(const Cluster &cluster, const std::vector<SimulatedJob> &jobs, const SimulationOptions &options,
+                std::function<void(const JobView &, double)> completed);
+  ~SimulationRun();
+  SimulationRun(const SimulationRun &) = delete;
+
+  /// Goes to the start of the next round; false: all jobs are complete. Errors A1103 and A1106 as of `simulate`.
+  Result<bool> next();
+  double now() const;                       ///< start of the round, seconds
+  const Cluster &cluster() const;           ///< servers that are there in the round
+  const std::vector<JobView> &jobs() const; ///< by arrival, then number
+  /// Runs the round with the placement of each of `jobs()`. Error A1105 as of `simulate`.
+  Result<void> place(std::vector<JobPlacement> placements);
+  const SimulationResult &soFar() const;
+  /// The result; at the end, and once.
+  SimulationResult take();
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
 };
 
 /// Simulates until all jobs are complete. Error A1103 if a job never completes; A1106 if events are wrong; A1105 if the

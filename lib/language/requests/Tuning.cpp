@@ -223,8 +223,8 @@ private:
       diags.error(Code::OutOfRange, value.range, fmt::format("'{}' is of numbers up to {:g}", name, kLargest));
       return std::nullopt;
     }
-    out.kind = low.isInteger() && high.isInteger() && !isReal ? HyperParameter::Kind::Integer
-                                                              : HyperParameter::Kind::Real;
+    out.kind =
+        low.isInteger() && high.isInteger() && !isReal ? HyperParameter::Kind::Integer : HyperParameter::Kind::Real;
     return out;
   }
 

@@ -211,14 +211,14 @@ std::string tuningText(const TuningReport &report, const TextStyle &style) {
                                                               static_cast<double>(problem.maxUnits) /
                                                               static_cast<double>(result.trials.size())));
   const double all = static_cast<double>(problem.devices) * result.seconds;
-  lines.add("time", fmt::format("{} on {} device{}, of which {:.0f} % were in use", seconds(result.seconds),
-                                problem.devices, problem.devices == 1 ? "" : "s",
-                                all > 0 ? 100 * result.deviceSeconds / all : 0.0));
+  lines.add("time",
+            fmt::format("{} on {} device{}, of which {:.0f} % were in use", seconds(result.seconds), problem.devices,
+                        problem.devices == 1 ? "" : "s", all > 0 ? 100 * result.deviceSeconds / all : 0.0));
   for (size_t i = 0; i < result.trials.size(); ++i)
     if (result.trials[i].state == Trial::State::Failed) {
-      lines.add("failed", fmt::format("trial {} ({}): {}", i,
-                                      configurationText(problem.space, result.trials[i].configuration),
-                                      result.trials[i].reason));
+      lines.add("failed",
+                fmt::format("trial {} ({}): {}", i, configurationText(problem.space, result.trials[i].configuration),
+                            result.trials[i].reason));
       break; // the others are in trials.csv
     }
   out += lines.text;
@@ -242,9 +242,9 @@ AnswerFiles filesOf(const TuningReport &report) {
       table += calibrate::csvCell(valueText(report.problem.space[i], trial.configuration[i])) + ",";
     table += fmt::format("{}", trial.unitSeconds);
     for (size_t unit = 0; unit < static_cast<size_t>(report.problem.maxUnits); ++unit)
-      table += unit >= trial.reports.size()                   ? ","
+      table += unit >= trial.reports.size()               ? ","
                : std::isfinite(trial.reports[unit].value) ? fmt::format(",{}", trial.reports[unit].value)
-                                                              : ",nan";
+                                                          : ",nan";
     table += "\n";
   }
   return {{kTuningFile, jsonText(toDocument(report)) + "\n"},

@@ -15,11 +15,11 @@ struct SeedMean {
 /// One way to tune, over the seeds of a comparison.
 struct ComparedTuning {
   std::string name;
-  SeedMean seconds;  ///< until the target is reached, or the tuning ends
-  SeedMean value;    ///< the best
-  double trials = 0; ///< mean
-  double units = 0;  ///< mean
-  double busy = 0;   ///< share of the devices that were in use, mean
+  SeedMean seconds;    ///< until the target is reached, or the tuning ends
+  SeedMean value;      ///< the best
+  double trials = 0;   ///< mean
+  double units = 0;    ///< mean
+  double busy = 0;     ///< share of the devices that were in use, mean
   int64_t reached = 0; ///< seeds that reached the target
   SeedMean change;     ///< of the seconds of the tuning itself against this way's, paired: -0.3 is 30 % shorter
 };

@@ -38,12 +38,12 @@ struct TuningProblem {
   int64_t devicesPerNode = 1;         ///< more devices than that are whole nodes
   int64_t slotsPerDevice = 1;         ///< so many trials may share a device
   std::vector<Width> widths{{1, 1}};  ///< on how much a trial may run, ascending; `slotsPerDevice` slots are a device
-  double restart = 0; ///< seconds without progress at each start of a trial and each change of its devices
-  double unitSeconds = 1;    ///< of a unit on one device, where nothing else says it
+  double restart = 0;     ///< seconds without progress at each start of a trial and each change of its devices
+  double unitSeconds = 1; ///< of a unit on one device, where nothing else says it
   Proposals proposals = Proposals::Density;
   Sharing sharing = Sharing::Joint;
-  int64_t fixedSlots = 1;    ///< of each trial, with `Sharing::Fixed`: one of `widths`
-  double maxSeconds = 0;     ///< nothing begins later; 0: no limit
+  int64_t fixedSlots = 1;            ///< of each trial, with `Sharing::Fixed`: one of `widths`
+  double maxSeconds = 0;             ///< nothing begins later; 0: no limit
   std::optional<double> target = {}; ///< the tuning ends when a value is as good
   uint64_t seed = 1;
   std::vector<Configuration> first = {}; ///< proposed before all others: what was good in earlier tunings
@@ -73,7 +73,7 @@ struct Trial {
     Failed    ///< the program ended without a value
   } state = State::Paused;
   Configuration configuration;
-  double unitSeconds = 1;          ///< expected of a unit on one device
+  double unitSeconds = 1;           ///< expected of a unit on one device
   std::vector<Report> reports = {}; ///< by unit
   std::string reason = {};          ///< of one that failed
 };

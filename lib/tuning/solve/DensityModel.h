@@ -28,7 +28,7 @@ public:
 private:
   const SearchSpace &space_;
   std::vector<CubePoint> points_;
-  std::vector<double> widths_; ///< by dimension; of a choice the probability of another one
+  std::vector<double> widths_;  ///< by dimension; of a choice the probability of another one
   std::vector<double> factors_; ///< by point: what its Gaussians are divided by, so that their part in the cube is 1
 };
 

@@ -25,8 +25,7 @@ std::vector<int64_t> shareSlots(const TuningProblem &problem, double backlog, co
 /// Which slots of which devices are taken.
 class DevicePool {
 public:
-  explicit DevicePool(const TuningProblem &problem)
-      : problem_(problem), taken_(static_cast<size_t>(problem.devices)) {}
+  explicit DevicePool(const TuningProblem &problem) : problem_(problem), taken_(static_cast<size_t>(problem.devices)) {}
   /// The devices of a trial of a width; nothing where there are none. Part of a device is one that others have a part
   /// of, if it can be; up to a node's devices lie on the fullest node that has them; more are whole nodes.
   std::optional<std::vector<int64_t>> take(int64_t slots);

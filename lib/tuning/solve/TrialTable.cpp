@@ -42,8 +42,8 @@ private:
         error(Code::BadColumn, names[i], fmt::format("column '{}' stands twice", name));
         continue;
       }
-      const size_t parameter = static_cast<size_t>(
-          std::ranges::find(space_, name, &HyperParameter::name) - space_.begin());
+      const size_t parameter =
+          static_cast<size_t>(std::ranges::find(space_, name, &HyperParameter::name) - space_.begin());
       uint64_t unit = 0;
       if (parameter < space_.size())
         columnOf_[parameter] = i;

@@ -19,8 +19,8 @@ struct TrialTable {
   int64_t units = 0; ///< of the columns
 };
 
-/// Reads a table of the space. Errors with places: A0460 of the text; A0461 for columns that are missing, stand twice or
-/// belong to nothing, for cells that are no value of their column, rows that are the same, and a table without rows.
+/// Reads a table of the space. Errors with places: A0460 of the text; A0461 for columns that are missing, stand twice
+/// or belong to nothing, for cells that are no value of their column, rows that are the same, and a table without rows.
 Result<TrialTable, Errors> readTrialTable(const std::string &text, const std::string &path, const SearchSpace &space);
 
 /// Runs rows of a table, each once: of a configuration that is proposed the nearest one in the cube.

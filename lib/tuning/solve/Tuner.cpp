@@ -141,9 +141,8 @@ std::vector<unsigned> Tuning::candidates() const {
         out.push_back(trial);
   }
   auto rungOf = [&](unsigned trial) { return courses_[trial].rung + (courses_[trial].state == State::AtRung); };
-  std::stable_sort(out.begin(), out.end(), [&](unsigned a, unsigned b) {
-    return std::pair(rungOf(b), a) < std::pair(rungOf(a), b);
-  });
+  std::stable_sort(out.begin(), out.end(),
+                   [&](unsigned a, unsigned b) { return std::pair(rungOf(b), a) < std::pair(rungOf(a), b); });
   return out;
 }
 
@@ -184,7 +183,8 @@ void Tuning::share() {
   std::vector<Claim> claims;
   for (unsigned trial : trials)
     claims.push_back(claimOf(trial));
-  const int64_t left = std::min(problem_.devices * problem_.slotsPerDevice, problem_.trials - static_cast<int64_t>(courses_.size()));
+  const int64_t left =
+      std::min(problem_.devices * problem_.slotsPerDevice, problem_.trials - static_cast<int64_t>(courses_.size()));
   for (int64_t i = 0; i < left && mayStillBegin(); ++i) // not drawn before it is known that they begin
     claims.push_back({.rung = 0, .seconds = static_cast<double>(rungs_[0]) * problem_.unitSeconds, .slots = 0});
   const std::vector<int64_t> slots = shareSlots(problem_, backlog(), claims);
@@ -234,8 +234,7 @@ void Tuning::goOnWithTheBest() {
       continue;
     const auto key = [&](unsigned one) { return courses_[one].rung; };
     const auto last = [&](unsigned one) { return result_.trials[one].reports.back().value; };
-    if (!best || key(trial) > key(*best) ||
-        (key(trial) == key(*best) && isBetter(problem_, last(trial), last(*best))))
+    if (!best || key(trial) > key(*best) || (key(trial) == key(*best) && isBetter(problem_, last(trial), last(*best))))
       best = trial;
   }
   if (!best)
@@ -255,8 +254,7 @@ bool Tuning::start(unsigned trial, int64_t slots) {
   course.unitEnd = now_ + problem_.restart + unitSeconds(trial, slots);
   course.segment = result_.segments.size();
   result_.segments.push_back({trial, course.done, course.done, slots, std::move(*devices), now_, now_});
-  if (auto started =
-          runner_.start(result_.segments.back(), result_.trials[trial].configuration, rungs_[course.rung]);
+  if (auto started = runner_.start(result_.segments.back(), result_.trials[trial].configuration, rungs_[course.rung]);
       !started && !error_)
     error_ = started.takeError();
   return true;

@@ -6,7 +6,8 @@
 //
 // Devices: `Sharing::Fixed` gives each trial as many. `Sharing::Joint` decides the search and its devices together:
 // whenever a trial reaches a rung, the devices are divided anew among all that run or may run, those that came further
-// first (`DeviceShares.h`). A trial that runs changes its devices at the end of a unit, and loses the time of a restart.
+// first (`DeviceShares.h`). A trial that runs changes its devices at the end of a unit, and loses the time of a
+// restart.
 #pragma once
 #include "lib/support/Result.h"
 #include "lib/tuning/problem/Tuning.h"

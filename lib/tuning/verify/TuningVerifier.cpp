@@ -89,8 +89,8 @@ private:
       for (const Segment *segment : of[i]) {
         const double speed = speedOf(segment->slots);
         const bool isPart = segment->slots < problem_.slotsPerDevice;
-        if (speed <= 0 || static_cast<int64_t>(segment->devices.size()) !=
-                              (isPart ? 1 : segment->slots / problem_.slotsPerDevice))
+        if (speed <= 0 ||
+            static_cast<int64_t>(segment->devices.size()) != (isPart ? 1 : segment->slots / problem_.slotsPerDevice))
           finding("trial {} runs on {} slots of {} devices, on which trials do not run", i, segment->slots,
                   segment->devices.size());
         if (segment->from != done || segment->to < segment->from || segment->to > units || segment->start < now)
@@ -101,7 +101,8 @@ private:
           const Report &report = trial.reports[static_cast<size_t>(u)];
           const double due = segment->start + problem_.restart + unit * static_cast<double>(u + 1 - segment->from);
           if (report.unit != u + 1 || !areEqual(report.time, due))
-            return finding("trial {} ends unit {} at {} s, but its segment gives {} s", i, report.unit, report.time, due);
+            return finding("trial {} ends unit {} at {} s, but its segment gives {} s", i, report.unit, report.time,
+                           due);
           if (!std::isfinite(report.value) && (u + 1 < units || trial.state != Trial::State::Diverged))
             return finding("trial {} goes on behind a value that is not finite", i);
         }

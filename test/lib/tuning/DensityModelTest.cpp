@@ -36,7 +36,8 @@ TEST(SearchSpace, GoesToTheCubeAndBack) {
 
 /// The integral over the cube and the choices, by a grid: one.
 TEST(KernelDensity, SumsToOne) {
-  const SearchSpace space{{.name = "x"}, {.name = "y"}, {.name = "rule", .kind = Kind::Choice, .choices = {"a", "b", "c"}}};
+  const SearchSpace space{
+      {.name = "x"}, {.name = "y"}, {.name = "rule", .kind = Kind::Choice, .choices = {"a", "b", "c"}}};
   SplitMix random(2);
   for (size_t count : {2u, 5u, 30u}) {
     std::vector<CubePoint> points;
@@ -79,7 +80,8 @@ TEST(DensityModel, ProposesNearGoodOnes) {
 }
 
 TEST(TrialTable, SaysWhatIsWrong) {
-  const SearchSpace space{{.name = "rate", .min = 0, .max = 1}, {.name = "rule", .kind = Kind::Choice, .choices = {"a", "b"}}};
+  const SearchSpace space{{.name = "rate", .min = 0, .max = 1},
+                          {.name = "rule", .kind = Kind::Choice, .choices = {"a", "b"}}};
   auto message = [&](const std::string &text) {
     auto table = readTrialTable(text, "t.csv", space);
     if (table)

@@ -74,10 +74,14 @@ TuningProblem someProblem(SplitMix &random) {
 TrialValue hostile(const Configuration &configuration, int64_t unit) {
   SplitMix random(static_cast<uint64_t>(configuration[0] * 1e9) + static_cast<uint64_t>(unit) * 977);
   switch (random.below(25)) {
-  case 0: return {std::nullopt, "killed"};
-  case 1: return {std::numeric_limits<double>::quiet_NaN()};
-  case 2: return {-std::numeric_limits<double>::infinity()};
-  default: return {std::floor(random.unit() * 10)};
+  case 0:
+    return {std::nullopt, "killed"};
+  case 1:
+    return {std::numeric_limits<double>::quiet_NaN()};
+  case 2:
+    return {-std::numeric_limits<double>::infinity()};
+  default:
+    return {std::floor(random.unit() * 10)};
   }
 }
 
@@ -178,7 +182,8 @@ TEST(Tuner, IsSuccessiveHalvingWhereAllRunSideBySide) {
       for (unsigned trial : left)
         units[trial] = rung;
       std::ranges::sort(left, [&](unsigned a, unsigned b) {
-        const double one = smooth(result->trials[a].configuration, rung), two = smooth(result->trials[b].configuration, rung);
+        const double one = smooth(result->trials[a].configuration, rung),
+                     two = smooth(result->trials[b].configuration, rung);
         return one > two || (one == two && a < b);
       });
       left.resize(left.size() / 3);
@@ -236,7 +241,8 @@ TEST(Tuner, DensityFindsBetterOnesThanChance) {
 
 TEST(Tuner, EndsAtItsTargetAndItsTime) {
   TuningProblem problem;
-  problem.space = someSpace(), problem.maxUnits = 9, problem.trials = 60, problem.devices = 2, problem.devicesPerNode = 2;
+  problem.space = someSpace(), problem.maxUnits = 9, problem.trials = 60, problem.devices = 2,
+  problem.devicesPerNode = 2;
   auto function = [](const Configuration &c, int64_t unit) { return TrialValue{smooth(c, unit)}; };
   FunctionRunner one(function), two(function);
   auto whole = tune(problem, one);

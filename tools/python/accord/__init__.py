@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         vote as vote,
     )
     from .engine import version as version
+    from .environment import JobsActor as JobsActor, JobsEnvironment as JobsEnvironment
     from .errors import (
         AccordWarning as AccordWarning,
         Diagnostic as Diagnostic,
@@ -68,6 +69,7 @@ _MODULES = {
     "ask": "run",
     "commands": "calibrate choose compare compile_ diff emit estimate explain format_ import_model jobs latency list_ mine partition prune schedule time verify vote",
     "engine": "version",
+    "environment": "JobsActor JobsEnvironment",
     "errors": "AccordWarning Diagnostic Error Infeasible InputError InternalError Unknown",
     "layout": "cited shape",
     "machine": "Cluster Machine",
@@ -95,6 +97,8 @@ __all__ = [
     "InternalError",
     "Job",
     "Jobs",
+    "JobsActor",
+    "JobsEnvironment",
     "Machine",
     "Microarchitecture",
     "Model",

@@ -4,6 +4,7 @@ from typing import Literal, Optional, Sequence, Union, cast
 
 from .ask import Options, Value, asked, checked, told
 from .results import (
+    Actor,
     Calibrate,
     Choose,
     Compare,
@@ -567,8 +568,8 @@ def jobs(
     simulate: Optional[Value] = None,
     profiles: Optional[Value] = None,
     servers: Optional[Value] = None,
-    policy: Optional[Union[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "learned", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective", "all"], Sequence[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "learned", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective", "all"]]]] = None,
-    speeds: Optional[Literal["measured", "fitted", "predicted"]] = None,
+    policy: Optional[Union[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "learned", "actor", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective", "all"], Sequence[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "learned", "actor", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective", "all"]]]] = None,
+    speeds: Optional[Literal["measured", "fitted"]] = None,
     round: Optional[float] = None,
     restart: Optional[float] = None,
     schedule: Optional[Value] = None,
@@ -577,7 +578,12 @@ def jobs(
     load: Optional[float] = None,
     history: Optional[Value] = None,
     write_history: Optional[Value] = None,
-    reference: Optional[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "learned", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective"]] = None,
+    actor: Optional[Value] = None,
+    shield: Optional[Value] = None,
+    train: Optional[Value] = None,
+    train_budget: Optional[int] = None,
+    train_seed: Optional[int] = None,
+    reference: Optional[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "learned", "actor", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective"]] = None,
     noise: Optional[Value] = None,
     mtbf: Optional[Value] = None,
     repair: Optional[Value] = None,
@@ -589,7 +595,7 @@ def jobs(
     max_restarts: Optional[int] = None,
     tenants: Optional[Value] = None,
     deadline: Optional[float] = None,
-) -> Union[JobSchedule, Jobs]:
+) -> Union[JobSchedule, Jobs, Actor]:
     """Jobs that share a cluster: schedule a `jobs` block, or replay a trace under policies.
 
     file: A .dnn file with a `jobs` block, to be scheduled on its cluster
@@ -618,6 +624,11 @@ def jobs(
     load: With --draw: how many times as often jobs arrive (default: 1)
     history: A .csv file of jobs that were complete before, from which 'learned' begins
     write_history: A .csv file to write: the work of the jobs of the trace, for --history
+    actor: An .onnx file of a network that weighs the jobs of each round: the policy 'actor'
+    shield: Share of the proved bound that an actor's allocation may lose in a round before the planner's is taken (default: 5%)
+    train: An .onnx file to write: an actor is trained on jobs drawn from the trace (--draw), or on synthetic ones without --simulate
+    train_budget: With --train: simulations (default: 20,000)
+    train_seed: - 1000000] With --train: of all that is random (default: 0)
     reference: Policy with which the others are compared seed by seed: shorter, longer or no gain
     noise: Log-normal noise of speeds, 5% for example: of each job, and of each job in each round
     mtbf: Mean time between failures of a server, 30d for example
@@ -657,6 +668,11 @@ def jobs(
         "--load": load,
         "--history": history,
         "--write-history": write_history,
+        "--actor": actor,
+        "--shield": shield,
+        "--train": train,
+        "--train-budget": train_budget,
+        "--train-seed": train_seed,
         "--reference": reference,
         "--noise": noise,
         "--mtbf": mtbf,
@@ -670,8 +686,8 @@ def jobs(
         "--tenants": tenants,
         "--deadline": deadline,
     }
-    answer = asked("jobs", [file], options, [JobSchedule, Jobs], writes=True)
-    return cast("Union[JobSchedule, Jobs]", answer)
+    answer = asked("jobs", [file], options, [JobSchedule, Jobs, Actor], writes=True)
+    return cast("Union[JobSchedule, Jobs, Actor]", answer)
 
 
 @checked()

@@ -7,18 +7,21 @@
 #endif
 #define PY_SSIZE_T_CLEAN
 #include "lib/driver/Accord.h"
+#include "lib/driver/simulation/JobsEnvironment.h"
 #include <Python.h>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 #include <unistd.h>
 
@@ -323,6 +326,129 @@ PyObject *run(PyObject *, PyObject *positional, PyObject *named) {
   }
 }
 
+// --------------------------------------------------------------- environment
+
+constexpr const char *kEnvironment = "accord._native.environment";
+
+Object bytesOf(const std::vector<float> &values) {
+  return Object(PyBytes_FromStringAndSize(reinterpret_cast<const char *>(values.data()),
+                                          static_cast<Py_ssize_t>(values.size() * sizeof(float))));
+}
+
+/// (features of jobs, features of the cluster, jobs, now, reward, is over, was shielded), or null with an exception.
+PyObject *stateOf(const accord::EnvironmentState &state) {
+  const Object jobs = bytesOf(state.jobs), cluster = bytesOf(state.cluster);
+  return jobs && cluster ? Py_BuildValue("(OOnddii)", jobs.get(), cluster.get(), static_cast<Py_ssize_t>(state.count),
+                                         state.now, state.reward, int(state.isOver), int(state.wasShielded))
+                         : nullptr;
+}
+
+/// What `work` returns; its exceptions become Python's.
+template <typename Work> PyObject *guarded(Work work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc &) {
+    return PyErr_NoMemory();
+  } catch (const std::invalid_argument &error) {
+    return PyErr_SetString(PyExc_ValueError, error.what()), nullptr;
+  } catch (const std::exception &error) {
+    return PyErr_SetString(PyExc_RuntimeError, error.what()), nullptr;
+  }
+}
+
+accord::JobsEnvironment *environmentOf(PyObject *capsule) {
+  return static_cast<accord::JobsEnvironment *>(PyCapsule_GetPointer(capsule, kEnvironment));
+}
+
+PyObject *environment(PyObject *, PyObject *arguments) {
+  const char *trace = "", *profiles = "", *servers = "", *speeds = "";
+  accord::EnvironmentOptions options;
+  double round = 0, restart = 0; // below 0: as the trace has it
+  if (!PyArg_ParseTuple(arguments, "ssssIdddId:environment", &trace, &profiles, &servers, &speeds, &options.draw,
+                        &options.load, &round, &restart, &options.jobs, &options.shield))
+    return nullptr;
+  options.trace = trace, options.profiles = profiles, options.servers = servers, options.speeds = speeds;
+  if (round >= 0)
+    options.round = round;
+  if (restart >= 0)
+    options.restart = restart;
+  return guarded([&]() -> PyObject * {
+    auto made = std::make_unique<accord::JobsEnvironment>(options);
+    PyObject *capsule = PyCapsule_New(made.get(), kEnvironment, [](PyObject *object) { delete environmentOf(object); });
+    if (capsule)
+      made.release();
+    return capsule;
+  });
+}
+
+PyObject *resetEnvironment(PyObject *, PyObject *arguments) {
+  PyObject *capsule = nullptr;
+  unsigned long long seed = 0;
+  if (!PyArg_ParseTuple(arguments, "OK:reset", &capsule, &seed))
+    return nullptr;
+  accord::JobsEnvironment *made = environmentOf(capsule);
+  return made ? guarded([&] { return stateOf(made->reset(seed)); }) : nullptr;
+}
+
+/// Numbers of bytes, as many as there are whole ones.
+template <typename T> std::vector<T> numbersOf(const char *bytes, Py_ssize_t size) {
+  std::vector<T> numbers(static_cast<size_t>(size) / sizeof(T));
+  if (!numbers.empty())
+    std::memcpy(numbers.data(), bytes, numbers.size() * sizeof(T));
+  return numbers;
+}
+
+PyObject *stepEnvironment(PyObject *, PyObject *arguments) {
+  PyObject *capsule = nullptr;
+  const char *action = nullptr;
+  Py_ssize_t size = 0;
+  if (!PyArg_ParseTuple(arguments, "Oy#:step", &capsule, &action, &size))
+    return nullptr;
+  accord::JobsEnvironment *made = environmentOf(capsule);
+  return made ? guarded([&] { return stateOf(made->step(numbersOf<double>(action, size))); }) : nullptr;
+}
+
+constexpr const char *kActor = "accord._native.actor";
+
+accord::JobsActor *actorOf(PyObject *capsule) {
+  return static_cast<accord::JobsActor *>(PyCapsule_GetPointer(capsule, kActor));
+}
+
+PyObject *actor(PyObject *, PyObject *arguments) {
+  const char *path = nullptr;
+  if (!PyArg_ParseTuple(arguments, "s:actor", &path))
+    return nullptr;
+  return guarded([&]() -> PyObject * {
+    auto made = std::make_unique<accord::JobsActor>(path);
+    PyObject *capsule = PyCapsule_New(made.get(), kActor, [](PyObject *object) { delete actorOf(object); });
+    if (capsule)
+      made.release();
+    return capsule;
+  });
+}
+
+PyObject *weigh(PyObject *, PyObject *arguments) {
+  PyObject *capsule = nullptr;
+  const char *jobs = nullptr, *cluster = nullptr;
+  Py_ssize_t jobsSize = 0, clusterSize = 0, count = 0;
+  if (!PyArg_ParseTuple(arguments, "Oy#y#n:weigh", &capsule, &jobs, &jobsSize, &cluster, &clusterSize, &count))
+    return nullptr;
+  const accord::JobsActor *made = actorOf(capsule);
+  return made ? guarded([&] {
+    const std::vector<double> weights = made->logWeights(
+        numbersOf<float>(jobs, jobsSize), numbersOf<float>(cluster, clusterSize), static_cast<size_t>(count));
+    return listOf(weights, [](double weight) { return Object(PyFloat_FromDouble(weight)); }).release();
+  })
+              : nullptr;
+}
+
+PyObject *environmentFeatures(PyObject *, PyObject *) {
+  const auto ofText = [](const std::string &value) { return text(value); };
+  const Object jobs = listOf(accord::JobsEnvironment::jobFeatures(), ofText),
+               cluster = listOf(accord::JobsEnvironment::clusterFeatures(), ofText);
+  return jobs && cluster ? PyTuple_Pack(2, jobs.get(), cluster.get()) : nullptr;
+}
+
 PyObject *version(PyObject *, PyObject *) { return text(accord::version()).release(); }
 PyObject *catalog(PyObject *, PyObject *) { return text(accord::catalogFolder()).release(); }
 
@@ -339,6 +465,18 @@ PyMethodDef functions[] = {
      "`answer`. A second Ctrl-C raises it at once."},
     {"version", version, METH_NOARGS, "version()\n--\n\nVersion of Accord."},
     {"catalog", catalog, METH_NOARGS, "catalog()\n--\n\nFolder of the machines, models and tables that are shipped."},
+    {"environment", environment, METH_VARARGS,
+     "environment(trace, profiles, servers, speeds, draw, load, round, restart, jobs, shield)\n--\n\n"
+     "Simulations of jobs whose decisions the caller takes; accord.JobsEnvironment says what is what. ValueError says "
+     "what is wrong."},
+    {"reset", resetEnvironment, METH_VARARGS, "reset(environment, seed)\n--\n\nBegins a simulation; its first state."},
+    {"step", stepEnvironment, METH_VARARGS,
+     "step(environment, action)\n--\n\nRuns a round; `action` has the bytes of a double for each job."},
+    {"actor", actor, METH_VARARGS, "actor(path)\n--\n\nA trained actor; ValueError says what is wrong of its file."},
+    {"weigh", weigh, METH_VARARGS,
+     "weigh(actor, jobs, cluster, count)\n--\n\nIts log weights of `count` jobs; features are the bytes of floats."},
+    {"environment_features", environmentFeatures, METH_NOARGS,
+     "environment_features()\n--\n\nNames of the features of jobs, and of the cluster."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,

@@ -1,5 +1,6 @@
 """A class for each document that a command prints. Made by scripts/python_package.py; do not edit."""
 
+from .actor import Actor as Actor
 from .calibrate import Calibrate as Calibrate
 from .choose import Choose as Choose
 from .compare import Compare as Compare

@@ -82,7 +82,9 @@ class Policy(Record):
     restarts_per_job: float = key()
     rounds: int = key()
     seeds: Optional[List[Seed]] = key("each seed; everything else is of the first")
+    shielded_rounds: Optional[int] = key("of them, rounds in which the planner's allocation was taken, because the weighed one lost too much")
     utilization: float = key("device-seconds held / device-seconds there until the makespan")
+    weighed_rounds: Optional[int] = key("rounds of all seeds in which an actor weighed the jobs")
 
 
 class Jobs(Answer):

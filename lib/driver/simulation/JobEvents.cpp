@@ -1,4 +1,4 @@
-#include "lib/driver/tasks/JobEvents.h"
+#include "lib/driver/simulation/JobEvents.h"
 #include "lib/support/Quantity.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"

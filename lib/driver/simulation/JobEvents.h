@@ -1,6 +1,6 @@
 // What the command line says of events and noise in a simulation of jobs.
 #pragma once
-#include "lib/driver/tasks/Jobs.h"
+#include "lib/driver/simulation/Jobs.h"
 #include "lib/jobs/problem/FairAllocation.h"
 #include "lib/jobs/simulate/Simulator.h"
 

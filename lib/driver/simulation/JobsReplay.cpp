@@ -1,15 +1,13 @@
-#include "lib/driver/tasks/Jobs.h"
-#include "lib/driver/Documents.h"
-#include "lib/driver/ExitStatus.h"
-#include "lib/driver/tasks/JobEvents.h"
+#include "lib/driver/simulation/JobsReplay.h"
+#include "lib/driver/simulation/JobEvents.h"
+#include "lib/import/actors/ActorFile.h"
 #include "lib/import/jobs/GavelThroughputs.h"
 #include "lib/import/jobs/GavelTrace.h"
 #include "lib/import/jobs/PolluxProfiles.h"
 #include "lib/import/jobs/ReadTrace.h"
 #include "lib/import/jobs/SiaProfiles.h"
 #include "lib/import/jobs/TraceJobs.h"
-#include "lib/jobs/output/SimulationOutput.h"
-#include "lib/jobs/simulate/AllocationPolicy.h"
+#include "lib/jobs/actor/ActorWeigher.h"
 #include "lib/jobs/simulate/FairnessPolicies.h"
 #include "lib/jobs/simulate/GoodputPolicies.h"
 #include "lib/jobs/simulate/Optimus.h"
@@ -17,7 +15,6 @@
 #include "lib/jobs/simulate/PredictedSpeeds.h"
 #include "lib/jobs/simulate/ProfiledProgress.h"
 #include "lib/jobs/simulate/RoundPolicies.h"
-#include "lib/jobs/simulate/Seeds.h"
 #include "lib/jobs/simulate/ShockwavePolicy.h"
 #include "lib/jobs/simulate/TenantPolicy.h"
 #include "lib/jobs/simulate/Tiresias.h"
@@ -25,8 +22,6 @@
 #include "lib/jobs/verify/FloorCheck.h"
 #include "lib/language/syntax/Parser.h"
 #include "lib/support/CommandHost.h"
-#include "lib/support/documents/JsonText.h"
-#include "lib/support/documents/WriteFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -38,16 +33,6 @@
 namespace accord {
 namespace {
 using namespace jobs;
-
-/// A policy that can replay a trace: a new simulation gets new jobs and a new policy.
-struct ReplayPolicy {
-  std::string name, knows;
-  bool isRigid = false; ///< jobs run on all the devices that they ask for, or wait
-  std::function<std::vector<SimulatedJob>()> jobs;
-  std::function<std::unique_ptr<Policy>()> make;
-  bool isShown = true;     ///< where no policy is named
-  bool seesChanges = true; ///< it can run where servers come and go
-};
 
 constexpr double kRestart = 30; ///< seconds, of Pollux' simulator
 
@@ -96,51 +81,40 @@ Result<Cluster> readServers(const std::string &text) {
   return cluster;
 }
 
-class Simulator {
-public:
-  explicit Simulator(const JobsOptions &options) : options(options), diags(sources) {}
+} // namespace
 
-  int run() {
+struct JobsReplay::State {
+  State(const JobsOptions &options, Diagnostics &diags) : options(options), diags(diags), sources(diags.sources()) {}
+
+  bool read() {
+    auto refused = [&](const std::string &message) { return diags.error(Code::BadCommandLine, {}, message), false; };
     if (!(options.round.value_or(1) >= 1 && options.round.value_or(1) <= 1e6))
-      return refuse(Code::BadCommandLine, "--round: expected seconds from 1 to 1,000,000", options.json, "jobs");
+      return refused("--round: expected seconds from 1 to 1,000,000");
     if (!(options.restart.value_or(0) >= 0 && options.restart.value_or(0) <= 1e6))
-      return refuse(Code::BadCommandLine, "--restart: expected seconds from 0 to 1,000,000", options.json, "jobs");
-    auto cluster = readServers(options.servers);
-    if (!cluster)
-      return refuse(Code::BadCommandLine, cluster.error().message, options.json, "jobs");
-    report.cluster = *cluster;
-    report.trace = options.trace;
-    auto replay = readReplay();
-    if (!replay)
-      return finish(diags, kWrongInput, options.json, "jobs");
-    report.round = options.round.value_or(replay->round);
-    report.restart = restartOf(replay->restart);
-    if (auto read = readJobEvents(options, report.cluster, simulation); !read)
-      return refuse(Code::BadCommandLine, read.error().message, options.json, "jobs");
-    simulation.round = report.round;
-    simulation.endsEarly = replay->endsEarly;
-    report.hasEvents = !simulation.events.empty();
-    if (!simulation.noise.empty()) // jobs may be faster than the floors say
-      report.meanFloor = report.makespanFloor = 0;
-    if (options.draw > 0) // floors are of the trace as it is
-      report.meanFloor = report.makespanFloor = 0;
-    if (!readJobs(*replay, {}) || !writeHistory(*replay) || !select(*replay) || !canCompare(*replay) ||
-        !readHistory(*replay))
-      return finish(diags, kWrongInput, options.json, "jobs");
-    for (const ReplayPolicy &policy : replay->policies)
-      if (!simulatePolicy(*replay, policy))
-        return finish(diags, kWrongInput, options.json, "jobs");
-    report.compareWith(options.reference);
-    if (!options.schedule.empty() && !writeFile(diags, options.schedule, simulationCsv(report)))
-      return finish(diags, kWrongInput, options.json, "jobs");
-    if (options.json)
-      standardOutput() << jsonText(simulationJson(report)) << "\n";
-    else
-      standardOutput() << simulationText(report, TextStyle::of(standardOutput()));
-    return finish(diags, kDone, options.json, "jobs");
+      return refused("--restart: expected seconds from 0 to 1,000,000");
+    if (!(options.load >= 0.01 && options.load <= 100))
+      return refused("--load: expected a number from 0.01 to 100");
+    if (options.load != 1 && options.draw == 0)
+      return refused("--load changes how often drawn jobs arrive: it needs --draw");
+    auto servers = readServers(options.servers);
+    if (!servers)
+      return refused(servers.error().message);
+    theCluster = *servers;
+    if (!readActorOptions())
+      return false;
+    auto found = readReplay();
+    if (!found)
+      return false;
+    replay = std::move(*found);
+    if (auto events = readJobEvents(options, theCluster, simulation); !events)
+      return refused(events.error().message);
+    simulation.round = options.round.value_or(replay.round);
+    simulation.endsEarly = replay.endsEarly;
+    if (!simulation.noise.empty() || options.draw > 0) // jobs may be faster, or are others
+      minMean = minMakespan = 0;
+    return readJobs({});
   }
 
-private:
   double restartOf(double usual) const { return options.restart.value_or(usual); }
 
   /// An error at its place, if its file was read.
@@ -234,8 +208,8 @@ private:
   /// Policies that need measured speeds are left out where speeds are fitted.
   void addProfiledPolicies(Replay &replay, const std::function<std::vector<SimulatedJob>()> &asked,
                            const std::function<std::vector<SimulatedJob>()> &elastic) {
-    const bool areFitted = options.speeds == "fitted", isOneType = report.cluster.types.size() == 1;
-    const unsigned serverDevices = report.cluster.servers.front().devices;
+    const bool areFitted = options.speeds == "fitted", isOneType = theCluster.types.size() == 1;
+    const unsigned serverDevices = theCluster.servers.front().devices;
     if (isOneType)
       replay.policies.push_back({"tiresias", kKnowsNothing, true, asked, [] { return std::make_unique<Tiresias>(); }});
     if (isOneType && !areFitted)
@@ -248,6 +222,8 @@ private:
         {"exact", areFitted ? kFitsSpeedKnowsWork : kKnowsWork, false, elastic, exact(KnownWork::Left)});
     replay.policies.push_back(
         {"learned", areFitted ? kFitsSpeed : kKnowsSpeed, false, elastic, exact(KnownWork::Learned), false});
+    if (weigher)
+      replay.policies.push_back({"actor", areFitted ? kFitsSpeed : kKnowsSpeed, false, elastic, weighed()});
     addOrderedPolicies(replay, asked);
     addGoodputPolicies(replay, elastic, false);
     if (areFitted) {
@@ -296,12 +272,12 @@ private:
 
   /// Whether the profiles are those of Sia: of several types, or of one that the folder has files of.
   bool areTyped() const {
-    if (report.cluster.types.size() > 1)
+    if (theCluster.types.size() > 1)
       return true;
     std::error_code problem;
     for (std::filesystem::directory_iterator entry(options.profiles, problem), end; !problem && entry != end;
          entry.increment(problem))
-      if (std::filesystem::exists(entry->path() / ("placements-" + report.cluster.types.front() + ".csv"), problem))
+      if (std::filesystem::exists(entry->path() / ("placements-" + theCluster.types.front() + ".csv"), problem))
         return true;
     return false;
   }
@@ -348,7 +324,7 @@ private:
   }
 
   std::optional<SiaProfiles> readTyped() {
-    auto read = readSiaProfiles(options.profiles, report.cluster.types);
+    auto read = readSiaProfiles(options.profiles, theCluster.types);
     if (read)
       return std::move(*read);
     Error error = read.takeError();
@@ -363,7 +339,7 @@ private:
     for (const std::string &note : profiles.assumptions)
       if (note.starts_with(fmt::format("'{}'", name)))
         standardError() << fmt::format("accord: {}\n", note);
-    for (const std::string &type : report.cluster.types) {
+    for (const std::string &type : theCluster.types) {
       to.types.push_back(nullptr);
       const auto found = profiles.profiles.find({name, type});
       if (found == profiles.profiles.end())
@@ -382,7 +358,7 @@ private:
     auto table = file ? taken(readGavelThroughputs(sources.text(*file), options.profiles)) : std::nullopt;
     if (!table)
       return std::nullopt;
-    for (const std::string &type : report.cluster.types)
+    for (const std::string &type : theCluster.types)
       if (table->typeOf(type) == table->types.size()) {
         diags
             .error(Code::BadCommandLine, {},
@@ -399,7 +375,7 @@ private:
     for (const GavelJob &job : *trace) {
       std::string name = fmt::format("{} {}", job.application, ++copies[job.application]);
       jobs->push_back({name, job.application, job.arrival, job.steps, job.gang, job.weight, restartOf(replay.restart),
-                       table->ratesOn(report.cluster.types, job.application, job.gang)});
+                       table->ratesOn(theCluster.types, job.application, job.gang)});
       if (!jobs->back().rates.empty())
         continue;
       SourceRange at = sources.at(*sources.find(options.trace), {job.line, 1});
@@ -413,7 +389,7 @@ private:
       replay.deadlineFactors.push_back(job.slo);
     }
     if (arePredicted())
-      predicted = std::make_shared<PredictedSpeeds>(*table, report.cluster.types);
+      predicted = std::make_shared<PredictedSpeeds>(*table, theCluster.types);
     return steady(std::move(replay), jobs);
   }
 
@@ -424,7 +400,7 @@ private:
       return std::nullopt;
     Replay replay;
     replay.endsEarly = true;
-    auto found = taken(replayOf(*trace, report.cluster, restartOf(replay.restart)));
+    auto found = taken(replayOf(*trace, theCluster, restartOf(replay.restart)));
     if (!found)
       return std::nullopt;
     for (const std::string &note : found->notes)
@@ -440,14 +416,14 @@ private:
 
   /// The policies of jobs with steady speeds, and the floors that no policy can be below.
   std::optional<Replay> steady(Replay replay, const std::shared_ptr<std::vector<SteadyJob>> &jobs) {
-    if (auto checked = checkSteadyJobs(report.cluster, *jobs); !checked) {
+    if (auto checked = checkSteadyJobs(theCluster, *jobs); !checked) {
       add(checked.error());
       return std::nullopt;
     }
     if (!jobs->empty()) {
       // What counts is what prices and values prove, computed apart from the search for them.
-      report.meanFloor = provenMean(report.cluster, *jobs, completionFloor(report.cluster, *jobs));
-      report.makespanFloor = makespanFloor(report.cluster, *jobs);
+      minMean = provenMean(theCluster, *jobs, completionFloor(theCluster, *jobs));
+      minMakespan = jobs::makespanFloor(theCluster, *jobs);
     }
     replay.draw = drawing(jobs);
     replay.askedJobs = [jobs] { return simulatedJobs(*jobs, /*wholeSteps=*/true); };
@@ -483,7 +459,7 @@ private:
       std::vector<double> arrivals;
       for (const Job &job : known)
         arrivals.push_back(job.arrival);
-      std::vector<DrawnJob> drawn = drawTrace(arrivals, options.draw, options.load, seed);
+      std::vector<DrawnJob> drawn = drawTrace(arrivals, std::max(options.draw, 1u), options.load, seed);
       jobs->clear();
       for (const DrawnJob &one : drawn) {
         Job &job = jobs->emplace_back(known[one.job]);
@@ -497,10 +473,11 @@ private:
   /// `simulated`: as policies see the jobs.
   void addSteadyPolicies(Replay &replay, const std::shared_ptr<std::vector<SteadyJob>> &jobs,
                          const std::function<std::vector<SimulatedJob>()> &simulated) {
-    const Cluster &cluster = report.cluster;
+    const Cluster &cluster = theCluster;
     auto add = [&](const char *name, const char *knows, std::function<std::unique_ptr<Policy>()> make,
                    bool isShown = true) {
-      const bool isOurs = llvm::StringRef(name).starts_with("exact") || llvm::StringRef(name) == "learned";
+      const bool isOurs = llvm::StringRef(name).starts_with("exact") || llvm::StringRef(name) == "learned" ||
+                          llvm::StringRef(name) == "actor";
       replay.policies.push_back({name, knows, true, simulated, std::move(make), isShown, isOurs});
     };
     add("fifo", kKnowsNothing, [&cluster, jobs] { return std::make_unique<FifoPolicy>(cluster, *jobs); });
@@ -515,6 +492,8 @@ private:
     add("exact_las", kKnowsSpeed, exact(KnownWork::Done));
     add("exact", kKnowsWork, exact(KnownWork::Left));
     add("learned", kKnowsSpeed, exact(KnownWork::Learned), false);
+    if (weigher)
+      add("actor", kKnowsSpeed, weighed());
   }
 
   template <typename Made> static std::function<std::unique_ptr<Policy>()> maker() {
@@ -545,17 +524,57 @@ private:
     });
   }
 
+  AllocationOptions allocation(KnownWork knows) const {
+    AllocationOptions allocation;
+    allocation.knows = knows;
+    allocation.history = history;
+    return allocation;
+  }
+
   std::function<std::unique_ptr<Policy>()> exact(KnownWork knows) {
-    return [this, knows] {
-      AllocationOptions allocation;
-      allocation.knows = knows;
-      allocation.history = history;
-      return std::make_unique<AllocationPolicy>(allocation);
+    return [this, knows] { return std::make_unique<AllocationPolicy>(allocation(knows)); };
+  }
+
+  /// As `learned`, with the weights of the actor.
+  std::function<std::unique_ptr<Policy>()> weighed() {
+    return [this] {
+      AllocationOptions weighed = allocation(KnownWork::Learned);
+      weighed.weigher = weigher;
+      weighed.shield = shield;
+      return std::make_unique<AllocationPolicy>(weighed);
     };
   }
 
+  /// The actor of `--actor`, and its shield.
+  bool readActorOptions() {
+    if (options.actor.empty()) {
+      if (options.shield.empty())
+        return true;
+      return diags.error(Code::BadCommandLine, {}, "--shield bounds what an actor may lose: it needs --actor"), false;
+    }
+    if (!options.shield.empty()) {
+      llvm::StringRef text(options.shield);
+      const bool isPercent = text.consume_back("%");
+      double value = 0;
+      if (text.trim().getAsDouble(value) || !(value >= 0 && value <= (isPercent ? 100 : 1)))
+        return diags.error(
+                   Code::BadCommandLine, {},
+                   fmt::format("--shield: expected a share from 0 to 100 %, as in 20%, found '{}'", options.shield)),
+               false;
+      shield = isPercent ? value / 100 : value;
+    }
+    auto actor = import::readActor(diags, options.actor);
+    if (!actor)
+      return false;
+    auto made = ActorWeigher::make(std::move(actor->network));
+    if (!made)
+      return diags.error(made.error().code, {}, fmt::format("'{}': {}", options.actor, made.error().message)), false;
+    weigher = *made;
+    return true;
+  }
+
   /// Applications, tenants and deadlines of all jobs, or of those that were drawn.
-  bool readJobs(const Replay &replay, const std::vector<DrawnJob> &drawn) {
+  bool readJobs(const std::vector<DrawnJob> &drawn) {
     auto named = readTenants(options.tenants);
     if (!named) {
       add(named.error());
@@ -589,102 +608,9 @@ private:
   double secondsAlone(const SimulatedJob &job) const {
     const auto progress = job.progress();
     double fastest = 0;
-    for (unsigned type = 0; type < report.cluster.types.size(); ++type)
-      fastest = std::max(fastest, progress->rate(report.cluster, type, job.devices));
+    for (unsigned type = 0; type < theCluster.types.size(); ++type)
+      fastest = std::max(fastest, progress->rate(theCluster, type, job.devices));
     return fastest > 0 ? progress->workLeft() / fastest : 0;
-  }
-
-  bool canRun(const ReplayPolicy &policy) const { return policy.seesChanges || simulation.events.empty(); }
-
-  /// Keeps the policies that the options name, in their order.
-  bool select(Replay &replay) {
-    const bool isAll = llvm::is_contained(options.policies, "all");
-    if (options.policies.empty() || isAll) {
-      llvm::erase_if(replay.policies,
-                     [&](const ReplayPolicy &policy) { return !canRun(policy) || !(isAll || policy.isShown); });
-      return true;
-    }
-    std::vector<std::string> known;
-    for (const ReplayPolicy &policy : replay.policies)
-      if (canRun(policy))
-        known.push_back(policy.name);
-    std::vector<ReplayPolicy> chosen;
-    for (const std::string &name : options.policies) {
-      auto found = llvm::find_if(replay.policies, [&](const ReplayPolicy &policy) { return policy.name == name; });
-      if (found == replay.policies.end() || !canRun(*found)) {
-        const char *what = found == replay.policies.end() ? "this trace" : "a trace with servers that come and go";
-        diags.error(Code::BadCommandLine, {},
-                    fmt::format("--policy: {} cannot be replayed under '{}'; it can under {}", what, name,
-                                fmt::join(known, ", ")));
-        return false;
-      }
-      chosen.push_back(*found);
-    }
-    replay.policies = std::move(chosen);
-    return true;
-  }
-
-  /// What `learned` begins with.
-  bool readHistory(const Replay &replay) {
-    if (options.history.empty())
-      return true;
-    if (llvm::none_of(replay.policies, [](const ReplayPolicy &one) { return one.name == "learned"; }))
-      return diags.error(Code::BadCommandLine, {}, "--history is what 'learned' begins with: --policy names no such"),
-             false;
-    auto file = readFile(diags, options.history);
-    auto complete = file ? taken(readWorkHistory(sources.text(*file), options.history)) : std::nullopt;
-    if (!complete)
-      return false;
-    for (const CompleteJob &job : *complete)
-      history.add(job);
-    return true;
-  }
-
-  /// The work of the jobs of the trace, with their rates where they are fastest.
-  bool writeHistory(const Replay &replay) {
-    if (options.writeHistory.empty())
-      return true;
-    if (options.speeds == "fitted" || arePredicted())
-      return diags.error(Code::BadCommandLine, {},
-                         fmt::format("--write-history has speeds that are measured, not {} ones", options.speeds)),
-             false;
-    auto learned = llvm::find_if(replay.policies, [](const ReplayPolicy &one) { return one.name == "learned"; });
-    std::vector<CompleteJob> complete;
-    for (const SimulatedJob &job : describedJobs(*learned))
-      complete.push_back({job.application, job.progress()->workLeft(), fastestRate(report.cluster, job)});
-    return writeFile(diags, options.writeHistory, printWorkHistory(complete));
-  }
-
-  /// Whether `--reference` and `--load` can be followed.
-  bool canCompare(const Replay &replay) {
-    auto refused = [&](const std::string &message) { return diags.error(Code::BadCommandLine, {}, message), false; };
-    if (!(options.load >= 0.01 && options.load <= 100))
-      return refused("--load: expected a number from 0.01 to 100");
-    if (options.load != 1 && options.draw == 0)
-      return refused("--load changes how often drawn jobs arrive: it needs --draw");
-    if (options.reference.empty())
-      return true;
-    if (options.seeds < 5)
-      return refused("--reference compares seed by seed: it needs --seeds 5 or more");
-    if (options.draw == 0 && options.noise.empty() && options.mtbf.empty())
-      return refused("--reference: all seeds are alike without --draw, --noise or --mtbf");
-    if (llvm::none_of(replay.policies, [&](const ReplayPolicy &one) { return one.name == options.reference; }))
-      return refused(fmt::format("--reference: '{}' is not among the policies that are simulated", options.reference));
-    return true;
-  }
-
-  /// Refuses a job that asks for more devices than there are.
-  bool fitsAll(const std::string &policy, const std::vector<SimulatedJob> &described) {
-    const int64_t devices = report.cluster.devices();
-    for (const SimulatedJob &job : described)
-      if (job.devices > devices) {
-        diags
-            .error(Code::GangTooLarge, {},
-                   fmt::format("job '{}' asks for {} devices, and there are {}", job.name, job.devices, devices))
-            .help(fmt::format("'{}' does not run a job on fewer devices; --policy exact_las,exact do", policy));
-        return false;
-      }
-    return true;
   }
 
   std::vector<SimulatedJob> describedJobs(const ReplayPolicy &replayed) const {
@@ -697,57 +623,15 @@ private:
     return described;
   }
 
-  bool simulatePolicy(const Replay &replay, const ReplayPolicy &replayed) {
-    std::vector<SimulatedJob> described = describedJobs(replayed);
-    if (replayed.isRigid && !fitsAll(replayed.name, described))
-      return false;
-    PolicyReport made;
-    made.policy = replayed.name;
-    made.knows = replayed.knows;
-    for (unsigned seed = 0; seed < std::max(options.seeds, 1u); ++seed) {
-      if (options.draw > 0) {
-        if (!readJobs(replay, replay.draw(seed)))
-          return false;
-        described = describedJobs(replayed);
-      }
-      std::unique_ptr<Policy> policy = replayed.make();
-      SimulationOptions seeded = simulation;
-      seeded.seed = seed;
-      auto result = simulate(report.cluster, described, *policy, seeded);
-      if (!result) {
-        Error error = result.takeError();
-        error.message = fmt::format("{}: {}", replayed.name, error.message);
-        add(error);
-        return false;
-      }
-      made.seeds.push_back(outcomeOf(seed, described, *result));
-      if (policy->maxGap())
-        made.maxGap = std::max(made.maxGap.value_or(0), *policy->maxGap());
-      if (seed == 0)
-        describe(described, *result, made);
-    }
-    report.policies.push_back(std::move(made));
-    return true;
-  }
-
-  /// What the first seed did to each job.
-  static void describe(const std::vector<SimulatedJob> &described, const SimulationResult &result, PolicyReport &made) {
-    made.busy = result.busy;
-    made.rounds = static_cast<int64_t>(result.rounds);
-    for (size_t i = 0; i < described.size(); ++i) {
-      const SimulatedOutcome &job = result.jobs[i];
-      made.jobs.push_back({described[i].name, described[i].arrival, job.start.value_or(0), job.completion.value_or(0),
-                           job.restarts, job.service, described[i].deadline, job.failures, job.lostSeconds});
-    }
-    for (const SimulatedSpan &span : result.spans)
-      made.spans.push_back({described[span.job].name, span.start, span.end, span.placement});
-  }
-
   const JobsOptions &options;
-  SourceManager sources;
-  Diagnostics diags;
-  SimulationReport report;
+  Diagnostics &diags;
+  SourceManager &sources;
+  Cluster theCluster;
   SimulationOptions simulation;
+  Replay replay;
+  double minMean = 0, minMakespan = 0;
+  std::shared_ptr<JobWeigher> weigher; ///< of `--actor`, or null
+  double shield = 0.05;                ///< see `AllocationOptions`
   std::vector<FairTenant> tenants;
   std::shared_ptr<PredictedSpeeds> predicted;   ///< null: speeds are measured or fitted
   WorkHistory history;                          ///< that `learned` begins with
@@ -756,35 +640,25 @@ private:
   std::vector<std::optional<double>> deadlines; ///< of each job
 };
 
-const DocumentEntry
-    kDocument("jobs", "accord jobs --simulate TRACE --json",
-              "What policies did to the jobs of a trace that share a cluster, in a simulation. Times in "
-              "_s are seconds from the start of the trace.",
-              simulationSchema);
+JobsReplay::JobsReplay(const JobsOptions &options, Diagnostics &diags)
+    : state(std::make_unique<State>(options, diags)) {}
+JobsReplay::~JobsReplay() = default;
 
-} // namespace
-
-std::vector<std::string> jobPolicies() {
-  return {"tiresias",
-          "optimus",
-          "fifo",
-          "max_min_fairness",
-          "max_min_fairness_perf",
-          "finish_time_fairness_perf",
-          "min_total_duration_perf",
-          "exact_las",
-          "exact",
-          "learned",
-          "srpt",
-          "srsf",
-          "las",
-          "earliest_deadline",
-          "sia",
-          "pollux_objective",
-          "tenant_fairness",
-          "shockwave_objective"};
+bool JobsReplay::read() { return state->read(); }
+const Cluster &JobsReplay::cluster() const { return state->theCluster; }
+const SimulationOptions &JobsReplay::simulation() const { return state->simulation; }
+double JobsReplay::restart() const { return state->restartOf(state->replay.restart); }
+double JobsReplay::meanFloor() const { return state->minMean; }
+double JobsReplay::makespanFloor() const { return state->minMakespan; }
+const std::vector<ReplayPolicy> &JobsReplay::policies() const { return state->replay.policies; }
+const ReplayPolicy *JobsReplay::policy(const std::string &name) const {
+  auto found = llvm::find_if(policies(), [&](const ReplayPolicy &one) { return one.name == name; });
+  return found == policies().end() ? nullptr : &*found;
 }
-
-int simulateJobs(const JobsOptions &options) { return Simulator(options).run(); }
+bool JobsReplay::draw(uint64_t seed) { return state->readJobs(state->replay.draw(seed)); }
+std::vector<SimulatedJob> JobsReplay::jobs(const ReplayPolicy &policy) const { return state->describedJobs(policy); }
+WorkHistory &JobsReplay::history() { return state->history; }
+AllocationOptions JobsReplay::learned() const { return state->allocation(KnownWork::Learned); }
+void JobsReplay::add(const Error &error) { state->add(error); }
 
 } // namespace accord

@@ -24,12 +24,21 @@ struct JobsOptions {
   unsigned maxRestarts = 0;                 ///< of a job in an hour; 0: no limit
   std::string tenants;                      ///< "a=2,b=1"; "": applications are tenants
   std::optional<double> deadline;           ///< of each job: multiple of its time alone
-  std::string speeds; ///< "" or "measured"; "fitted", "predicted": policies know only what they saw of a job
+  std::string speeds;            ///< "" or "measured"; "fitted", "predicted": policies know only what they saw of a job
+  std::string actor;             ///< a network that weighs jobs (.onnx), or ""
+  std::string shield;            ///< "5%": what its allocation may lose in a round; "": the usual
+  std::string train;             ///< a file to write (.onnx): an actor is trained, and nothing compared
+  unsigned trainBudget = 20'000; ///< simulations
+  unsigned trainSeed = 0;
   bool json = false;
 };
 
 /// Names of all policies.
 std::vector<std::string> jobPolicies();
+
+/// Trains an actor on jobs that are drawn from the trace, or on synthetic ones where there is none, writes its file and
+/// prints how it went. Exit status: 0, 1 the input is wrong.
+int trainActorOnJobs(const JobsOptions &options);
 
 /// Replays the trace under each policy and prints a table or a document. Exit status: 0, 1 the input is wrong.
 int simulateJobs(const JobsOptions &options);
