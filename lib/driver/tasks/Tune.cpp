@@ -85,7 +85,7 @@ private:
     }
     if (!options.maxTime.empty()) {
       auto given = parseQuantity(options.maxTime), unit = parseQuantity("1 s");
-      if (!given || !compare(*given, *unit) || !(given->toDouble() > 0))
+      if (!given || !accord::compare(*given, *unit) || !(given->toDouble() > 0))
         return isWrong(fmt::format("--max-time: expected a time as in '2 h', found '{}'", options.maxTime));
       problem.maxSeconds = given->toDouble();
     }
@@ -216,7 +216,7 @@ private:
       if (made.size() == space.size() && std::isfinite(best))
         out.emplace_back(best, std::move(made));
     }
-    std::ranges::stable_sort(out, {}, &std::pair<double, Configuration>::first);
+    llvm::stable_sort(out, [](const auto &a, const auto &b) { return a.first < b.first; });
     std::vector<Configuration> ranked;
     for (auto &[value, configuration] : out)
       ranked.push_back(std::move(configuration));
@@ -289,7 +289,8 @@ private:
 
   ComparedTuning comparedOf(const std::string &name, const std::vector<SeedRun> &runs,
                             const std::vector<SeedRun> &own) const {
-    ComparedTuning out{.name = name};
+    ComparedTuning out;
+    out.name = name;
     std::vector<double> seconds, values, ratios;
     const auto count = static_cast<double>(runs.size());
     for (size_t i = 0; i < runs.size(); ++i) {

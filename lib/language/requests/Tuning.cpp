@@ -8,6 +8,8 @@ namespace accord {
 namespace {
 using tuning::HyperParameter;
 
+/// Enough that ranks without any agreement pass `kMinAgreement` in one of ten cases.
+constexpr int64_t kProbes = 8;
 constexpr int64_t kMaxUnits = 1'000'000, kMaxTrials = 100'000, kMaxDevices = 4096, kMaxPerDevice = 16;
 constexpr int64_t kMaxParameters = 64, kMaxHours = 10'000;
 
@@ -18,6 +20,7 @@ public:
 
   void read(const ast::Declaration &block) {
     out.name = block.name.text;
+    out.probes = kProbes;
     for (const ast::Entry &entry : block.entries) {
       auto *pair = entry.as<ast::KeyValue>();
       auto *node = entry.as<ast::Node>();
@@ -93,6 +96,7 @@ private:
     reader.read(pair, entry,
                 {{"units", [&](const Constant &value) { units(value); }},
                  {"reduction", whole(out.reduction, 2, 100)},
+                 {"probes", whole(out.probes, 0, 1000)},
                  {"trials", whole(out.trials, 1, kMaxTrials)},
                  {"target",
                   [&](const Constant &value) {

@@ -33,6 +33,8 @@ void describeProblem(JsonFields &f, TuningProblem &problem) {
       .field("max_units", problem.maxUnits, kFromOne)
       .about("of so many trials that reach a rung one goes on")
       .field("reduction", problem.reduction, IntegerRange{2})
+      .about("so many trials tell whether the lowest rung says anything")
+      .field("probes", problem.probes)
       .field("trials", problem.trials, kFromOne)
       .field("devices", problem.devices, kFromOne)
       .field("devices_per_node", problem.devicesPerNode, kFromOne)

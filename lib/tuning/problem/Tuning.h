@@ -33,6 +33,10 @@ struct TuningProblem {
   SearchSpace space;
   int64_t minUnits = 1, maxUnits = 1; ///< before a trial may be stopped, and of a complete one
   int64_t reduction = 3;              ///< of so many trials that reach a rung one goes on; 2 or more
+  /// So many trials, the first, go on behind the lowest rung whatever they say there, to tell whether it says anything:
+  /// where ranks at the rung and at the next one agree less than `kMinAgreement`, nobody is stopped at it, and the first
+  /// ones go on to tell the same of the next. 0: all rungs count.
+  int64_t probes = 0;
   int64_t trials = 1;                 ///< at most
   int64_t devices = 1;                ///< of the cluster
   int64_t devicesPerNode = 1;         ///< more devices than that are whole nodes
@@ -103,6 +107,9 @@ inline std::vector<int64_t> rungs(const TuningProblem &problem) {
   out.push_back(problem.maxUnits);
   return out;
 }
+
+/// Spearman's correlation of ranks from which on a rung counts.
+constexpr double kMinAgreement = 0.5;
 
 /// Whether `a` is better than `b`; what is not finite is worse than all that is.
 inline bool isBetter(const TuningProblem &problem, double a, double b) {

@@ -1,4 +1,5 @@
 #include "lib/tuning/solve/DensityModel.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -81,7 +82,7 @@ std::optional<CubePoint> proposeByDensity(const SearchSpace &space, std::vector<
   const size_t each = space.size() + 1;
   if (points.size() < minDensityPoints(space))
     return std::nullopt;
-  std::stable_sort(points.begin(), points.end(), [](const ScoredPoint &a, const ScoredPoint &b) {
+  llvm::stable_sort(points, [](const ScoredPoint &a, const ScoredPoint &b) {
     return std::isfinite(a.loss) && (!std::isfinite(b.loss) || a.loss < b.loss);
   });
   const size_t good =
@@ -92,8 +93,7 @@ std::optional<CubePoint> proposeByDensity(const SearchSpace &space, std::vector<
   const KernelDensity goods(space, std::move(goodPoints)), bads(space, std::move(badPoints));
   std::optional<CubePoint> best;
   double bestRatio = -1;
-  static const int kPool = getenv("POOL") ? atoi(getenv("POOL")) : kDraws;
-  for (int i = 0; i < kPool; ++i) {
+  for (int i = 0; i < kDraws; ++i) {
     CubePoint one = among.empty() ? goods.draw(random, kWidening) : among[random.below(among.size())];
     const double ratio = goods.at(one) / std::max(bads.at(one), 1e-32);
     if (ratio > bestRatio)

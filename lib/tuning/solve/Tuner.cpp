@@ -11,6 +11,25 @@ namespace {
 /// Of proposals by density, so many are drawn evenly (as BOHB does), so that nothing is excluded for ever.
 constexpr double kEvenShare = 1.0 / 3;
 
+/// Spearman's correlation of ranks, those that are equal sharing theirs; 0 of fewer than three pairs or equal values.
+double rankCorrelation(const std::vector<double> &a, const std::vector<double> &b) {
+  auto ranks = [](const std::vector<double> &values) {
+    std::vector<double> out;
+    for (double value : values) {
+      double rank = 0;
+      for (double other : values)
+        rank += other < value ? 1 : other == value ? 0.5 : 0;
+      out.push_back(rank - static_cast<double>(values.size()) / 2);
+    }
+    return out;
+  };
+  const std::vector<double> x = ranks(a), y = ranks(b);
+  double xy = 0, xx = 0, yy = 0;
+  for (size_t i = 0; i < x.size(); ++i)
+    xy += x[i] * y[i], xx += x[i] * x[i], yy += y[i] * y[i];
+  return x.size() < 3 || xx == 0 || yy == 0 ? 0 : xy / std::sqrt(xx * yy);
+}
+
 class Tuning {
 public:
   Tuning(const TuningProblem &problem, TrialRunner &runner)
@@ -46,6 +65,8 @@ private:
   bool mayStillBegin() const { return static_cast<int64_t>(result_.trials.size()) < problem_.trials && !isExhausted_; }
 
   std::vector<unsigned> candidates() const;
+  bool isProbe(unsigned trial) const { return static_cast<int64_t>(trial) < std::min(problem_.probes, problem_.trials); }
+  void judgeRung();
   Claim claimOf(unsigned trial) const;
   double backlog() const;
   void share();
@@ -69,6 +90,8 @@ private:
   bool isReached_ = false;  ///< the target
   double now_ = 0;
   bool isExhausted_ = false;
+  size_t silent_ = 0;     ///< rungs, from the lowest on, that say nothing: nobody is stopped there
+  bool isJudged_ = false; ///< whether all above are known to count
   bool isStopped_ = false;
   std::optional<Error> error_;
 };
@@ -100,7 +123,7 @@ bool Tuning::propose() {
 
 /// By the values of the highest rung that has enough of them.
 std::optional<CubePoint> Tuning::proposal(SplitMix &random) const {
-  for (size_t rung = rungs_.size(); rung-- > 0;) {
+  for (size_t rung = rungs_.size(); rung-- > silent_;) {
     if (atRung_[rung].size() < minDensityPoints(problem_.space))
       continue;
     std::vector<ScoredPoint> points;
@@ -127,6 +150,13 @@ std::vector<unsigned> Tuning::candidates() const {
       out.push_back(trial);
   for (size_t rung = 0; rung + 1 < rungs_.size(); ++rung) {
     const auto index = static_cast<size_t>(rungs_[rung]) - 1;
+    if (rung < silent_ || !isJudged_) {
+      for (unsigned trial : atRung_[rung])
+        if (courses_[trial].state == State::AtRung && courses_[trial].rung == rung &&
+            (rung < silent_ || (rung == silent_ && isProbe(trial))))
+          out.push_back(trial);
+      continue;
+    }
     std::vector<unsigned> best = atRung_[rung];
     auto value = [&](unsigned trial) {
       const auto &reports = result_.trials[trial].reports;
@@ -144,6 +174,31 @@ std::vector<unsigned> Tuning::candidates() const {
   std::stable_sort(out.begin(), out.end(),
                    [&](unsigned a, unsigned b) { return std::pair(rungOf(b), a) < std::pair(rungOf(a), b); });
   return out;
+}
+
+/// Looks at the lowest rung that may count, once the first trials have values there and at the next one, or have ended.
+void Tuning::judgeRung() {
+  while (!isJudged_) {
+    if (problem_.probes == 0 || silent_ + 1 >= rungs_.size()) {
+      isJudged_ = true;
+      return;
+    }
+    const auto here = static_cast<size_t>(rungs_[silent_]) - 1, next = static_cast<size_t>(rungs_[silent_ + 1]) - 1;
+    std::vector<double> first, second;
+    for (unsigned trial = 0; isProbe(trial); ++trial) {
+      if (trial >= courses_.size())
+        return;
+      const auto &reports = result_.trials[trial].reports;
+      if (next < reports.size() && std::isfinite(reports[next].value))
+        first.push_back(reports[here].value), second.push_back(reports[next].value);
+      else if (courses_[trial].state != State::Ended)
+        return;
+    }
+    if (rankCorrelation(first, second) >= kMinAgreement)
+      isJudged_ = true;
+    else
+      ++silent_;
+  }
 }
 
 Claim Tuning::claimOf(unsigned trial) const {
@@ -167,6 +222,7 @@ double Tuning::backlog() const {
 }
 
 void Tuning::share() {
+  judgeRung();
   if (isOver()) {
     for (Course &course : courses_)
       course.isCut |= course.state == State::Running;

@@ -151,11 +151,57 @@ private:
       for (size_t r = 0; r + 1 < all.size(); ++r)
         if (segment.from == all[r]) {
           ++count;
-          if (!isAmongTheBest(segment, all, r) && !isLastOneLeft(segment))
+          const size_t silent = silentRungs(all, segment.start);
+          const bool isFree = r < silent || (r == silent && segment.trial < probes());
+          if (!isFree && !isAmongTheBest(segment, all, r) && !isLastOneLeft(segment))
             return finding("trial {} goes on behind unit {} at {} s, but it is not among the best 1/{} there",
                            segment.trial, all[r], segment.start, problem_.reduction);
         }
     out_.checked.push_back(fmt::format("{} trials that went on behind a rung were among its best", count));
+  }
+
+  size_t probes() const { return static_cast<size_t>(std::min(problem_.probes, problem_.trials)); }
+
+  /// Rungs that are known to say nothing at a time; the first trials may go on behind the next one.
+  size_t silentRungs(const std::vector<int64_t> &all, double time) const {
+    size_t silent = 0;
+    for (; problem_.probes > 0 && silent + 1 < all.size(); ++silent) {
+      std::vector<std::pair<double, double>> pairs;
+      for (size_t i = 0; i < probes(); ++i) {
+        const auto next = static_cast<size_t>(all[silent + 1]);
+        if (i >= result_.trials.size())
+          return silent;
+        const auto &reports = result_.trials[i].reports;
+        if (reports.size() >= next && reports[next - 1].time <= time && std::isfinite(reports[next - 1].value))
+          pairs.emplace_back(reports[static_cast<size_t>(all[silent]) - 1].value, reports[next - 1].value);
+        else if (!hasEnded(i, time))
+          return silent;
+      }
+      // Spearman's correlation by signs of differences: the sum over pairs of pairs of products of ranks.
+      double xy = 0, xx = 0, yy = 0;
+      for (const auto &a : pairs) {
+        double x = 0, y = 0;
+        for (const auto &b : pairs) {
+          x += (b.first < a.first) - (b.first > a.first);
+          y += (b.second < a.second) - (b.second > a.second);
+        }
+        xy += x * y, xx += x * x, yy += y * y;
+      }
+      if (pairs.size() >= 3 && xx > 0 && yy > 0 && xy >= (kMinAgreement - 1e-12) * std::sqrt(xx * yy))
+        return silent;
+    }
+    return silent;
+  }
+  /// It diverged or failed before, whose time is the end of its last segment.
+  bool hasEnded(size_t trial, double time) const {
+    const Trial::State state = result_.trials[trial].state;
+    if (state != Trial::State::Diverged && state != Trial::State::Failed)
+      return false;
+    double end = 0;
+    for (const Segment &segment : result_.segments)
+      if (segment.trial == trial)
+        end = std::max(end, segment.end);
+    return end <= time;
   }
 
   bool isAmongTheBest(const Segment &segment, const std::vector<int64_t> &all, size_t rung) const {

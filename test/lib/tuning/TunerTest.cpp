@@ -52,6 +52,7 @@ TuningProblem someProblem(SplitMix &random) {
   problem.maxUnits = problem.minUnits + static_cast<int64_t>(random.below(30));
   problem.reduction = 2 + static_cast<int64_t>(random.below(3));
   problem.trials = 1 + static_cast<int64_t>(random.below(40));
+  problem.probes = random.below(2) ? static_cast<int64_t>(random.below(9)) : 0;
   problem.devices = 1 + static_cast<int64_t>(random.below(9));
   problem.devicesPerNode = 1 + static_cast<int64_t>(random.below(static_cast<uint64_t>(problem.devices)));
   problem.widths = {{1, 1}};
