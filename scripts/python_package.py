@@ -42,6 +42,7 @@ COMMANDS = {
     "prune": ("prune", ["prune", "placement"]),
     "schedule": ("schedule", ["schedule"]),
     "time": ("time", ["time"]),
+    "tune": ("tune", ["tune"]),
     "verify": ("verify", ["verify"]),
     "vote": ("vote", ["vote", "vote_answers"]),
 }

@@ -19,9 +19,9 @@ namespace {
 
 /// All kinds, in the order in which they are tried. The last one, a plan of one device, matches everything.
 std::vector<CertificateKind> &kinds() {
-  static std::vector<CertificateKind> all = {explorationCertificate(), ensembleCertificate(), answerCertificate(),
-                                             sparsityCertificate(),    scheduleCertificate(), partitionCertificate(),
-                                             timeCertificate(),        jobsCertificate(),     offersCertificate(),
+  static std::vector<CertificateKind> all = {explorationCertificate(), ensembleCertificate(),  answerCertificate(),
+                                             sparsityCertificate(),    scheduleCertificate(),  partitionCertificate(),
+                                             timeCertificate(),        jobsCertificate(),      offersCertificate(),
                                              tuningCertificate(),      placementCertificate(), latencyCertificate(),
                                              planCertificate()};
   return all;

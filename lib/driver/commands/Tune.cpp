@@ -1,5 +1,5 @@
 // accord tune: hyper-parameters.
-#include "lib/driver/tasks/Tune.h"
+#include "lib/driver/tuning/Tune.h"
 #include "lib/driver/CommandLine.h"
 
 namespace accord {

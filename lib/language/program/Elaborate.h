@@ -6,8 +6,8 @@
 #include "lib/language/requests/TrainingJob.h"
 #include "lib/machine/model/Framework.h"
 #include "lib/sparsity/problem/SparsityRequest.h"
-#include "lib/tuning/problem/Tuning.h"
 #include "lib/support/Diagnostics.h"
+#include "lib/tuning/problem/Tuning.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <functional>
 #include <map>

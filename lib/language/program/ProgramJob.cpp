@@ -447,9 +447,9 @@ const std::optional<tuning::TuningProblem> &Program::Data::tuningOf(const ast::D
 }
 
 std::optional<tuning::TuningProblem> Program::tuning() {
-  const ast::Declaration *block = data->chosenBlock(
-      ast::DeclarationKind::Tuning, "--tuning", data->options.tuning, "tuning",
-      "tuning NAME { search { learning_rate = log(1e-4..0.1) } units = 1..27 maximize accuracy }");
+  const ast::Declaration *block =
+      data->chosenBlock(ast::DeclarationKind::Tuning, "--tuning", data->options.tuning, "tuning",
+                        "tuning NAME { search { learning_rate = log(1e-4..0.1) } units = 1..27 maximize accuracy }");
   return block ? data->tuningOf(*block) : std::nullopt;
 }
 

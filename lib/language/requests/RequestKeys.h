@@ -14,8 +14,8 @@ struct RequestKey {
   bool isBlock = false;                ///< written `key { … }` or `key NAME …`
 };
 
-/// Keys of a block, in the order of messages: "train", "infer" and their "search", "checkpoint" and "data"; "sparsity", "tuning",
-/// "ensemble"; "jobs" and its "job", "configuration" and "choice". Empty for another block.
+/// Keys of a block, in the order of messages: "train", "infer" and their "search", "checkpoint" and "data"; "sparsity",
+/// "tuning", "ensemble"; "jobs" and its "job", "configuration" and "choice". Empty for another block.
 const std::vector<RequestKey> &requestKeysOf(llvm::StringRef block);
 /// Their names alone.
 const std::vector<std::string> &requestKeyNames(llvm::StringRef block);

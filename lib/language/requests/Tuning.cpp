@@ -40,7 +40,7 @@ public:
       diags.error(Code::MissingKey, block.kindRange, fmt::format("tuning '{}' {}", out.name, what))
           .help(fmt::format("for example: {}", example));
     };
-    if (out.space.empty())
+    if (!hasParameters)
       lacks("has nothing to choose", "search { learning_rate = log(1e-4..0.1), batch = {32, 64, 128} }");
     if (!reader.given("units"))
       lacks("does not say how long a trial is", "units = 1..27");
@@ -148,6 +148,7 @@ private:
   }
 
   void readParameter(const ast::Entry &entry) {
+    hasParameters = true; // what is wrong with it is said
     auto *pair = entry.as<ast::KeyValue>();
     if (!pair) {
       diags.error(Code::UnknownEntryKind, entry.range, "a hyper-parameter is NAME = what it may be")
@@ -188,7 +189,7 @@ private:
       return numbers(name, *range, *choice, call->name == "log", call->name == "real" || arguments.flag("real"));
     }
     auto *choice = value.as<Choice>();
-    if (choice && choice->kind == Choice::Kind::Range && choice->step.value.sign() == 0)
+    if (choice && choice->kind == Choice::Kind::Range)
       return numbers(name, value, *choice, false, false);
     HyperParameter out{.name = name, .kind = HyperParameter::Kind::Choice};
     Constants members = choice ? membersOf(value) : Constants{};
@@ -214,6 +215,11 @@ private:
     const Rational &low = range.low.value, &high = range.high.value;
     if (!range.low.dimensionless() || !range.high.dimensionless()) {
       diags.error(Code::UnexpectedUnit, value.range, fmt::format("'{}' is of plain numbers", name));
+      return std::nullopt;
+    }
+    if (range.step.value != Rational(1)) { // what a range has that states none
+      diags.error(Code::BadStep, value.range, fmt::format("'{}' has a step", name))
+          .help("name its values in a set, for example {64, 128, 192}");
       return std::nullopt;
     }
     if (isLog && low.sign() <= 0) {
@@ -254,7 +260,7 @@ private:
 
   BlockReader reader;
   Diagnostics &diags;
-  bool hasObjective = false;
+  bool hasObjective = false, hasParameters = false;
   std::map<int64_t, double> speedOf, sharedOf;
 };
 

@@ -13,9 +13,9 @@ llvm::StringRef spelling(UnaryOp op) {
 }
 
 llvm::StringRef spelling(DeclarationKind kind) {
-  static constexpr const char *words[] = {"let",    "accelerator", "cluster", "microarchitecture", "operation",
-                                          "module", "model",       "train",   "sparsity",          "ensemble",
-                                          "jobs",   "framework",   "infer",   "tuning"};
+  static constexpr const char *words[] = {
+      "let",      "accelerator", "cluster", "microarchitecture", "operation", "module", "model", "train",
+      "sparsity", "ensemble",    "jobs",    "framework",         "infer",     "tuning"};
   return words[static_cast<size_t>(kind)];
 }
 

@@ -143,7 +143,7 @@ void Builder::buildDeclaration(antlr4::ParserRuleContext *context) {
     llvm::StringRef kind = diags.sources().text(result.kindRange);
     using K = ast::DeclarationKind;
     static const std::vector<std::string> accel = {"accelerator", "cluster", "microarchitecture", "framework", "let"};
-    static const std::vector<std::string> dnn = {"operation", "module",   "model", "train", "infer",
+    static const std::vector<std::string> dnn = {"operation", "module",   "model", "train",  "infer",
                                                  "sparsity",  "ensemble", "jobs",  "tuning", "let"};
     const auto &known = file.language == ast::Language::Accel ? accel : dnn;
     if (!llvm::is_contained(known, kind)) {

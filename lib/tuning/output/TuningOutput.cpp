@@ -113,14 +113,14 @@ const char *wordOf(Trial::State state) {
 
 std::string comparisonText(const TuningReport &report, const TextStyle &style) {
   std::string out = fmt::format("\n  Over {} seeds, with bootstrap intervals of 95 %:\n", report.seeds);
-  TextTable table("lrrrrr", {"tuning", report.problem.target ? "time to the target" : "time", "reached",
-                             report.problem.objective, "units", "this one is"});
+  const bool hasTarget = report.problem.target.has_value();
+  TextTable table("lrrrr", {"tuning", hasTarget ? "time to the target" : "time",
+                            hasTarget ? "reached" : report.problem.objective, "units", "the first against it"});
   for (const ComparedTuning &one : report.compared) {
     const bool isOwn = &one == &report.compared.front();
     const char *verdict = one.change.high < 0 ? "shorter" : one.change.low > 0 ? "longer" : "no gain";
     table.row({one.name, interval(one.seconds, seconds),
-               report.problem.target ? fmt::format("{} of {}", one.reached, report.seeds) : "",
-               interval(one.value, [](double value) { return fmt::format("{:.4g}", value); }),
+               hasTarget ? fmt::format("{} of {}", one.reached, report.seeds) : fmt::format("{:.4g}", one.value.mean),
                fmt::format("{:.0f}", one.units),
                isOwn ? "" : fmt::format("{}: {}", interval(one.change, percent), verdict)});
   }

@@ -71,7 +71,9 @@ std::string valueText(const HyperParameter &parameter, double value) {
 std::string configurationText(const SearchSpace &space, const Configuration &configuration) {
   std::string out;
   for (size_t i = 0; i < space.size(); ++i)
-    out += fmt::format("{}{} {}", i ? ", " : "", space[i].name, valueText(space[i], configuration[i]));
+    out += fmt::format("{}{} {}", i ? ", " : "", space[i].name,
+                       space[i].kind == Kind::Real ? fmt::format("{:.4g}", configuration[i])
+                                                   : valueText(space[i], configuration[i]));
   return out;
 }
 

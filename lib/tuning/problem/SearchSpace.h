@@ -36,7 +36,7 @@ double distance(const SearchSpace &space, const CubePoint &a, const CubePoint &b
 
 /// A value as a program gets it: "0.001", "64", "adam". Numbers have as many digits as tell them apart.
 std::string valueText(const HyperParameter &parameter, double value);
-/// "learning_rate 0.001, batch 64".
+/// "learning_rate 0.001, batch 64", to be read: numbers have four digits.
 std::string configurationText(const SearchSpace &space, const Configuration &configuration);
 
 } // namespace accord::tuning

@@ -34,14 +34,14 @@ struct TuningProblem {
   int64_t minUnits = 1, maxUnits = 1; ///< before a trial may be stopped, and of a complete one
   int64_t reduction = 3;              ///< of so many trials that reach a rung one goes on; 2 or more
   /// So many trials, the first, go on behind the lowest rung whatever they say there, to tell whether it says anything:
-  /// where ranks at the rung and at the next one agree less than `kMinAgreement`, nobody is stopped at it, and the first
-  /// ones go on to tell the same of the next. 0: all rungs count.
+  /// where ranks at the rung and at the next one agree less than `kMinAgreement`, nobody is stopped at it, and the
+  /// first ones go on to tell the same of the next. 0: all rungs count.
   int64_t probes = 0;
-  int64_t trials = 1;                 ///< at most
-  int64_t devices = 1;                ///< of the cluster
-  int64_t devicesPerNode = 1;         ///< more devices than that are whole nodes
-  int64_t slotsPerDevice = 1;         ///< so many trials may share a device
-  std::vector<Width> widths{{1, 1}};  ///< on how much a trial may run, ascending; `slotsPerDevice` slots are a device
+  int64_t trials = 1;                ///< at most
+  int64_t devices = 1;               ///< of the cluster
+  int64_t devicesPerNode = 1;        ///< more devices than that are whole nodes
+  int64_t slotsPerDevice = 1;        ///< so many trials may share a device
+  std::vector<Width> widths{{1, 1}}; ///< on how much a trial may run, ascending; `slotsPerDevice` slots are a device
   double restart = 0;     ///< seconds without progress at each start of a trial and each change of its devices
   double unitSeconds = 1; ///< of a unit on one device, where nothing else says it
   Proposals proposals = Proposals::Density;

@@ -1,5 +1,5 @@
 #include "lib/tuning/solve/DensityModel.h"
-#include "llvm/ADT/STLExtras.h"
+#include "lib/support/StableSort.h"
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -82,7 +82,7 @@ std::optional<CubePoint> proposeByDensity(const SearchSpace &space, std::vector<
   const size_t each = space.size() + 1;
   if (points.size() < minDensityPoints(space))
     return std::nullopt;
-  llvm::stable_sort(points, [](const ScoredPoint &a, const ScoredPoint &b) {
+  stableSort(points, [](const ScoredPoint &a, const ScoredPoint &b) {
     return std::isfinite(a.loss) && (!std::isfinite(b.loss) || a.loss < b.loss);
   });
   const size_t good =

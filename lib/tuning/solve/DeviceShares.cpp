@@ -8,23 +8,24 @@ namespace accord::tuning {
 /// Of the time of a trial, so much is waited for: the others go on meanwhile.
 static constexpr double kLatencyShare = 0.1;
 
-std::vector<int64_t> shareSlots(const TuningProblem &problem, double backlog, const std::vector<Claim> &claims) {
+std::vector<int64_t> shareSlots(const TuningProblem &problem, double backlog,
+                                const std::vector<ShareRequest> &requests) {
   const int64_t all = problem.devices * problem.slotsPerDevice;
   std::set<size_t> distinct;
-  for (const Claim &claim : claims)
-    distinct.insert(claim.rung);
+  for (const ShareRequest &request : requests)
+    distinct.insert(request.rung);
   const auto rungs = static_cast<int64_t>(distinct.size());
   int64_t left = all;
-  std::vector<int64_t> out(claims.size());
-  for (size_t i = 0; i < claims.size(); ++i) {
-    const Claim &claim = claims[i];
+  std::vector<int64_t> out(requests.size());
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const ShareRequest &request = requests[i];
     double smallest = std::numeric_limits<double>::infinity();
     for (const Width &width : problem.widths) {
       if (width.slots > left || (width.slots > problem.slotsPerDevice && width.slots * rungs > all))
         break;
       const double queue = backlog * static_cast<double>(width.slots) / static_cast<double>(all);
-      const double lost = width.slots == claim.slots ? 0 : problem.restart;
-      const double seconds = (kLatencyShare * claim.seconds + queue) / width.speed + lost;
+      const double lost = width.slots == request.slots ? 0 : problem.restart;
+      const double seconds = (kLatencyShare * request.seconds + queue) / width.speed + lost;
       if (seconds < smallest)
         smallest = seconds, out[i] = width.slots;
     }

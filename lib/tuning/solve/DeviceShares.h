@@ -5,22 +5,23 @@
 namespace accord::tuning {
 
 /// A trial that runs, or may.
-struct Claim {
+struct ShareRequest {
   size_t rung = 0;    ///< to which it runs
   double seconds = 0; ///< that it needs on one device until then
   int64_t slots = 0;  ///< that it has now; 0: none
 };
 
-/// The slots of each claim, 0 where it gets none; earlier claims choose first.
+/// The slots of each request, 0 where it gets none; earlier requests choose first.
 ///
 /// More slots end a trial earlier, but the others wait for them, which costs more than it saves where the speed is not
 /// proportional. On k of S slots a trial of s seconds ends after s / speed(k). If all trials of a rung, whose work is b
-/// seconds, run so, they hold the cluster for (b / S) k / speed(k). Each claim takes the width for which
+/// seconds, run so, they hold the cluster for (b / S) k / speed(k). Each request takes the width for which
 /// (s / 10 + b k / S) / speed(k) is the smallest: a tuning seldom waits for one trial, so that its own time counts a
 /// tenth (of 0, 0.1, 0.3 and 1 the best on eight data sets of LCBench, which are named in docs/learning.md). All
-/// rungs have the same share of the slots, and no claim takes more than that of its rung, unless it is one device. A
-/// claim that runs changes if that saves more than a restart.
-std::vector<int64_t> shareSlots(const TuningProblem &problem, double backlog, const std::vector<Claim> &claims);
+/// rungs have the same share of the slots, and no request takes more than that of its rung, unless it is one device. A
+/// request that runs changes if that saves more than a restart.
+std::vector<int64_t> shareSlots(const TuningProblem &problem, double backlog,
+                                const std::vector<ShareRequest> &requests);
 
 /// Which slots of which devices are taken.
 class DevicePool {

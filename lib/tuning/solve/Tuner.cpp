@@ -1,4 +1,5 @@
 #include "lib/tuning/solve/Tuner.h"
+#include "lib/support/StableSort.h"
 #include "lib/tuning/solve/DensityModel.h"
 #include "lib/tuning/solve/DeviceShares.h"
 #include <algorithm>
@@ -65,9 +66,11 @@ private:
   bool mayStillBegin() const { return static_cast<int64_t>(result_.trials.size()) < problem_.trials && !isExhausted_; }
 
   std::vector<unsigned> candidates() const;
-  bool isProbe(unsigned trial) const { return static_cast<int64_t>(trial) < std::min(problem_.probes, problem_.trials); }
+  bool isProbe(unsigned trial) const {
+    return static_cast<int64_t>(trial) < std::min(problem_.probes, problem_.trials);
+  }
   void judgeRung();
-  Claim claimOf(unsigned trial) const;
+  ShareRequest requestOf(unsigned trial) const;
   double backlog() const;
   void share();
   void shareEvenly();
@@ -171,8 +174,7 @@ std::vector<unsigned> Tuning::candidates() const {
         out.push_back(trial);
   }
   auto rungOf = [&](unsigned trial) { return courses_[trial].rung + (courses_[trial].state == State::AtRung); };
-  std::stable_sort(out.begin(), out.end(),
-                   [&](unsigned a, unsigned b) { return std::pair(rungOf(b), a) < std::pair(rungOf(a), b); });
+  stableSort(out, [&](unsigned a, unsigned b) { return std::pair(rungOf(b), a) < std::pair(rungOf(a), b); });
   return out;
 }
 
@@ -201,7 +203,7 @@ void Tuning::judgeRung() {
   }
 }
 
-Claim Tuning::claimOf(unsigned trial) const {
+ShareRequest Tuning::requestOf(unsigned trial) const {
   const Course &course = courses_[trial];
   const size_t rung = course.rung + (course.state == State::AtRung);
   return {.rung = rung,
@@ -235,15 +237,15 @@ void Tuning::share() {
     if (courses_[trial].state == State::Running)
       trials.push_back(trial);
   auto rungOf = [&](unsigned trial) { return courses_[trial].rung + (courses_[trial].state == State::AtRung); };
-  std::ranges::stable_sort(trials, [&](unsigned a, unsigned b) { return rungOf(a) > rungOf(b); });
-  std::vector<Claim> claims;
+  stableSort(trials, [&](unsigned a, unsigned b) { return rungOf(a) > rungOf(b); });
+  std::vector<ShareRequest> requests;
   for (unsigned trial : trials)
-    claims.push_back(claimOf(trial));
+    requests.push_back(requestOf(trial));
   const int64_t left =
       std::min(problem_.devices * problem_.slotsPerDevice, problem_.trials - static_cast<int64_t>(courses_.size()));
   for (int64_t i = 0; i < left && mayStillBegin(); ++i) // not drawn before it is known that they begin
-    claims.push_back({.rung = 0, .seconds = static_cast<double>(rungs_[0]) * problem_.unitSeconds, .slots = 0});
-  const std::vector<int64_t> slots = shareSlots(problem_, backlog(), claims);
+    requests.push_back({.rung = 0, .seconds = static_cast<double>(rungs_[0]) * problem_.unitSeconds, .slots = 0});
+  const std::vector<int64_t> slots = shareSlots(problem_, backlog(), requests);
   for (size_t i = 0; i < trials.size(); ++i) {
     Course &course = courses_[trials[i]];
     if (course.state == State::Running)
@@ -251,7 +253,7 @@ void Tuning::share() {
     else if (slots[i] > 0)
       startOnAtMost(trials[i], slots[i]);
   }
-  for (size_t i = trials.size(); i < claims.size(); ++i)
+  for (size_t i = trials.size(); i < requests.size(); ++i)
     if (slots[i] > 0 && !begin(slots[i]) && !begin(problem_.widths[0].slots))
       break;
 }
@@ -295,8 +297,8 @@ void Tuning::goOnWithTheBest() {
   }
   if (!best)
     return;
-  const Claim claim = claimOf(*best);
-  start(*best, problem_.sharing == Sharing::Fixed ? problem_.fixedSlots : shareSlots(problem_, 0, {claim})[0]);
+  const ShareRequest request = requestOf(*best);
+  start(*best, problem_.sharing == Sharing::Fixed ? problem_.fixedSlots : shareSlots(problem_, 0, {request})[0]);
 }
 
 /// False where the slots are not free.

@@ -267,9 +267,9 @@ TEST(DeviceShares, GivesMoreDevicesWhereNothingElseWaits) {
   // Where much waits, the width with the largest speed for its slots.
   EXPECT_EQ(shareSlots(problem, 1e9, {{.rung = 2, .seconds = 100}}), std::vector<int64_t>{1});
   // Never more slots than there are.
-  std::vector<Claim> claims(40, {.rung = 0, .seconds = 3});
+  std::vector<ShareRequest> requests(40, {.rung = 0, .seconds = 3});
   int64_t sum = 0;
-  for (int64_t slots : shareSlots(problem, 5, claims))
+  for (int64_t slots : shareSlots(problem, 5, requests))
     sum += slots;
   EXPECT_LE(sum, 16);
 }

@@ -27,6 +27,7 @@ from .results import (
     Rates,
     Schedule,
     Time,
+    Tune,
     Verify,
     Vote,
     VoteAnswers,
@@ -51,6 +52,7 @@ __all__ = [
     "prune",
     "schedule",
     "time",
+    "tune",
     "verify",
     "vote",
 ]
@@ -569,7 +571,7 @@ def jobs(
     profiles: Optional[Value] = None,
     servers: Optional[Value] = None,
     policy: Optional[Union[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "learned", "actor", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective", "all"], Sequence[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "learned", "actor", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective", "all"]]]] = None,
-    speeds: Optional[Literal["measured", "fitted"]] = None,
+    speeds: Optional[Literal["measured", "fitted", "predicted"]] = None,
     round: Optional[float] = None,
     restart: Optional[float] = None,
     schedule: Optional[Value] = None,
@@ -1150,6 +1152,72 @@ def time(
     }
     answer = asked("time", [program], options, [Time], writes=False)
     return cast("Time", answer)
+
+
+@checked()
+def tune(
+    file: Value,
+    *,
+    tuning: Optional[Value] = None,
+    table_: Optional[Value] = None,
+    engine: Optional[Literal["local", "slurm"]] = None,
+    engine_option: Optional[Union[Value, Sequence[Value]]] = None,
+    program: Optional[Value] = None,
+    devices: Optional[int] = None,
+    node: Optional[int] = None,
+    trials: Optional[int] = None,
+    target: Optional[float] = None,
+    max_time: Optional[Value] = None,
+    proposals: Optional[Literal["density", "random"]] = None,
+    sharing: Optional[Value] = None,
+    history: Optional[Union[Value, Sequence[Value]]] = None,
+    seed: Optional[int] = None,
+    seeds: Optional[int] = None,
+    compare_: Optional[Union[Value, Sequence[Value]]] = None,
+    out: Optional[Value] = None,
+) -> Tune:
+    """Search hyper-parameters: which trials run, how long, and on what.
+
+    file: A .dnn file with a `tuning` block
+    tuning: Which `tuning` block, where a file has several
+    table_: A .csv file of trials that were run before: a column for each hyper-parameter, seconds of a unit, and 1, 2, … with the value after each unit; the tuning is simulated
+    engine: Programs train, on the machines of this engine
+    engine_option: KEY=VALUE of the engine, as of accord serve: nodes=here=cpu:4 (may be repeated)
+    program: With --engine: what trains one trial, a command of the shell; docs/learning.md says what it finds in its environment
+    devices: With --table: devices of the cluster (default: 1)
+    node: With --table: devices of a node (default: all)
+    trials: Trials at most (default: as the file says, else 100)
+    target: The tuning ends when a value is as good (overrides the file)
+    max_time: Nothing begins later, as in '2 h'
+    proposals: How configurations are proposed: 'density' (as BOHB does), or 'random' (default: density)
+    sharing: How devices are given to trials: 'joint' with the search, or 'fixed:2', two for each (default: joint)
+    history: Folder of an earlier tuning, the best of which is tried first (may be repeated)
+    seed: Of what is drawn at random (default: 1)
+    seeds: With --table: tunings with so many seeds, with intervals of 95 %
+    compare_: With --seeds: other ways to tune, as in random/fixed:1 or density/fixed:2; 'all' for all that there are
+    out: Folder for tune.json, tune.txt and trials.csv; of programs also for their trials, from which an interrupted tuning goes on
+    """
+    options: Options = {
+        "--tuning": tuning,
+        "--table": table_,
+        "--engine": engine,
+        "--engine-option": engine_option,
+        "--program": program,
+        "--devices": devices,
+        "--node": node,
+        "--trials": trials,
+        "--target": target,
+        "--max-time": max_time,
+        "--proposals": proposals,
+        "--sharing": sharing,
+        "--history": history,
+        "--seed": seed,
+        "--seeds": seeds,
+        "--compare": compare_,
+        "--output": out,
+    }
+    answer = asked("tune", [file], options, [Tune], writes=False)
+    return cast("Tune", answer)
 
 
 @checked()

@@ -1,4 +1,4 @@
-#include "lib/driver/tasks/Tune.h"
+#include "lib/driver/tuning/Tune.h"
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
@@ -11,6 +11,7 @@
 #include "lib/service/control/MakeEngine.h"
 #include "lib/support/CommandHost.h"
 #include "lib/support/Quantity.h"
+#include "lib/support/StableSort.h"
 #include "lib/support/ThreadPool.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/tuning/output/TuningOutput.h"
@@ -216,7 +217,7 @@ private:
       if (made.size() == space.size() && std::isfinite(best))
         out.emplace_back(best, std::move(made));
     }
-    llvm::stable_sort(out, [](const auto &a, const auto &b) { return a.first < b.first; });
+    stableSort(out, [](const auto &a, const auto &b) { return a.first < b.first; });
     std::vector<Configuration> ranked;
     for (auto &[value, configuration] : out)
       ranked.push_back(std::move(configuration));
@@ -303,6 +304,7 @@ private:
       out.reached += report.problem.target && !run.result.incumbents.empty() &&
                      !isBetter(report.problem, *report.problem.target, run.value);
     }
+    out.busy = std::min(out.busy, 1.0); // rounding
     auto mean = [](const std::vector<double> &of) {
       auto made = jobs::bootstrapInterval(of, 0.95);
       return SeedMean{made.mean, made.low, made.high};
@@ -325,7 +327,8 @@ private:
       auto [key, value] = llvm::StringRef(option).split('=');
       settings[key.str()] = value.str();
     }
-    settings.try_emplace("folder", options.output + "/engine");
+    settings.try_emplace("folder", (std::filesystem::absolute(options.output) / "engine").string());
+    settings.try_emplace("prefix", "tune-"); // of the names that EngineTrials gives to tasks
     auto engine = service::makeEngine(options.engine, settings);
     if (!engine)
       return wrong(engine.error().message);
@@ -352,7 +355,7 @@ private:
     report.source = options.program;
     SolverMonitor monitor("tune", {.isLast = true});
     monitor.found();
-    EngineTrials runner(std::move(*engine), {.folder = options.output + "/trials",
+    EngineTrials runner(std::move(*engine), {.folder = std::filesystem::absolute(options.output + "/trials").string(),
                                              .program = options.program,
                                              .problem = &problem,
                                              .nodes = *nodes,

@@ -1,0 +1,149 @@
+"""The document `accord tune --json`. Made by scripts/python_package.py; do not edit."""
+
+from typing import List, Literal, Optional
+
+from ..answer import Answer
+from ..record import Record, key
+
+__all__ = ["Change", "Compared", "Incumbent", "Problem", "Report", "Segment", "Space", "TimeS", "Trial", "Tune", "Value", "Width"]
+
+
+class Value(Record):
+    """An object of the document."""
+
+    high: float = key()
+    low: float = key()
+    mean: float = key()
+
+
+class TimeS(Record):
+    """Until the target is reached, or the tuning ends."""
+
+    high: float = key()
+    low: float = key()
+    mean: float = key()
+
+
+class Change(Record):
+    """Of the time of the first against this one's, paired: -0.3 is 30 % shorter."""
+
+    high: float = key()
+    low: float = key()
+    mean: float = key()
+
+
+class Compared(Record):
+    """An object of the document."""
+
+    name: str = key()
+    value: Value = key()
+    time_s: TimeS = key("until the target is reached, or the tuning ends")
+    busy: float = key()
+    change: Change = key("of the time of the first against this one's, paired: -0.3 is 30 % shorter")
+    reached: int = key()
+    trials: float = key()
+    units: float = key()
+
+
+class Incumbent(Record):
+    """An object of the document."""
+
+    value: float = key()
+    unit: int = key()
+    time_s: float = key("", "s")
+    trial: int = key()
+
+
+class Space(Record):
+    """An object of the document."""
+
+    name: str = key()
+    kind: Literal["real", "integer", "choice"] = key()
+    choices: List[str] = key()
+    log: bool = key()
+    max: float = key()
+    min: float = key()
+
+
+class Width(Record):
+    """An object of the document."""
+
+    slots: int = key()
+    speed: float = key("1 is that of one whole device")
+
+
+class Problem(Record):
+    """An object of the document."""
+
+    name: str = key()
+    objective: str = key("as the program calls it")
+    devices: int = key()
+    devices_per_node: int = key()
+    first: List[List[float]] = key("configurations that were proposed before all others")
+    fixed_slots: int = key()
+    max_s: float = key("0: no limit", "s")
+    max_units: int = key()
+    maximizes: bool = key()
+    min_units: int = key("before a trial may be stopped, and of a complete one")
+    probes: int = key("so many trials tell whether the lowest rung says anything")
+    proposals: Literal["random", "density"] = key()
+    reduction: int = key("of so many trials that reach a rung one goes on")
+    restart_s: float = key("", "s")
+    seed: int = key()
+    sharing: Literal["joint", "fixed"] = key()
+    slots_per_device: int = key("so many slots are a device")
+    space: List[Space] = key()
+    target: Optional[float] = key()
+    trials: int = key()
+    unit_s: float = key("", "s")
+    widths: List[Width] = key("on how much a trial may run")
+
+
+class Segment(Record):
+    """An object of the document."""
+
+    devices: List[int] = key()
+    end_s: float = key("", "s")
+    from_: int = key("units that it had done, before and behind", name="from")
+    slots: int = key()
+    start_s: float = key("", "s")
+    to: int = key()
+    trial: int = key()
+
+
+class Report(Record):
+    """An object of the document."""
+
+    value: Optional[float] = key("null: the training has diverged")
+    unit: int = key()
+    time_s: float = key("seconds of the plan", "s")
+
+
+class Trial(Record):
+    """An object of the document."""
+
+    configuration: List[float] = key("a value of each hyper-parameter: a number, or the index of a choice")
+    reason: str = key("of one that failed")
+    reports: List[Report] = key()
+    state: Literal["paused", "complete", "diverged", "failed"] = key()
+    unit_s: float = key("", "s")
+
+
+class Tune(Answer):
+    """A tuning of hyper-parameters: its trials, where they ran, and the best of them."""
+
+    command: Literal["tune"] = key()
+    version: str = key("version of accord that wrote this")
+    status: Literal["ended", "reached", "stopped"] = key()
+    time_s: float = key("", "s")
+    assumptions: List[str] = key()
+    compared: List[Compared] = key("other ways to tune, over the seeds")
+    device_s: float = key("", "s")
+    ended_by: Literal["ended", "reached", "stopped"] = key("whether all trials ended, the target was reached, or somebody stopped the tuning")
+    incumbents: List[Incumbent] = key("each better than the one before")
+    problem: Problem = key()
+    seeds: int = key()
+    segments: List[Segment] = key("where trials ran when, by start")
+    source: str = key("the table, or the program")
+    trials: List[Trial] = key("in the order in which they were proposed")
+    units: int = key()
