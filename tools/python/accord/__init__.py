@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         prune as prune,
         schedule as schedule,
         time as time,
+        tune as tune,
         verify as verify,
         vote as vote,
     )
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "answer": "Answer Report load",
     "ask": "run",
-    "commands": "calibrate choose compare compile_ diff emit estimate explain format_ import_model jobs latency list_ mine partition prune schedule time verify vote",
+    "commands": "calibrate choose compare compile_ diff emit estimate explain format_ import_model jobs latency list_ mine partition prune schedule time tune verify vote",
     "engine": "version",
     "environment": "JobsActor JobsEnvironment",
     "errors": "AccordWarning Diagnostic Error Infeasible InputError InternalError Unknown",
@@ -138,6 +139,7 @@ __all__ = [
     "shape",
     "span",
     "time",
+    "tune",
     "verify",
     "version",
     "vote",
