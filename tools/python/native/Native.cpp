@@ -376,7 +376,7 @@ PyObject *environment(PyObject *, PyObject *arguments) {
     auto made = std::make_unique<accord::JobsEnvironment>(options);
     PyObject *capsule = PyCapsule_New(made.get(), kEnvironment, [](PyObject *object) { delete environmentOf(object); });
     if (capsule)
-      made.release();
+      (void)made.release(); // the capsule has it
     return capsule;
   });
 }
@@ -422,7 +422,7 @@ PyObject *actor(PyObject *, PyObject *arguments) {
     auto made = std::make_unique<accord::JobsActor>(path);
     PyObject *capsule = PyCapsule_New(made.get(), kActor, [](PyObject *object) { delete actorOf(object); });
     if (capsule)
-      made.release();
+      (void)made.release(); // the capsule has it
     return capsule;
   });
 }
