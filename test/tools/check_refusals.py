@@ -13,6 +13,7 @@ from check_schema import check
 
 # Schema, path of the wrong value, wrong value.
 WRONG = [
+    ("actor", "command", "jobs"),
     ("ask", "wrong.share", 1.5),
     ("calibrate", "command", "estimate"),
     ("choose", "status", "cheap"),
@@ -47,11 +48,13 @@ WRONG = [
     ("plan", "schedule.regions.0.slots.0.core", -2),
     ("profiled_layers", "layers.0.configurations.0.forward_s", -1),
     ("prune", "objective", "loss"),
+    ("rates", "status", "cheap"),
     ("schedule", "status", "optimal"),
     ("schedule", "stopped", "tired"),
     ("scheduling_problem", "tasks.0.modes.0.duration", -1),
     ("service_event", "number", "first"),
     ("time", "cycle_stack.0.wait", "coffee"),
+    ("tune", "trials.0.state", "tired"),
     ("unknown", "stopped", "tired"),
     ("verify", "findings.0.code", "X1"),
     ("voting_statistics", "members.0.lost_share", "some"),
