@@ -2,6 +2,7 @@
 // where it has to misbehave.
 #include "lib/service/engines/kubernetes/KubernetesClient.h"
 #include "RawServer.h"
+#include "lib/service/engines/kubernetes/KubernetesEngine.h"
 #include "lib/service/http/HttpServer.h"
 #include "gmock/gmock.h"
 #include <atomic>
@@ -347,4 +348,31 @@ TEST(KubernetesClient, FindsTheClusterAroundIt) {
   EXPECT_EQ(server->nameSpace, "lab");
   EXPECT_EQ(server->tokenFile, folder.path + "/token");
   unsetenv("KUBERNETES_SERVICE_HOST"), unsetenv("KUBERNETES_SERVICE_PORT");
+}
+
+TEST(KubernetesClient, FindsPodsThatCameAndEndedBetweenTwoLists) {
+  const std::string end = R"("exitCode": 3, "startedAt": "2026-11-28T14:00:00Z", "finishedAt": "2026-11-28T14:00:01Z")";
+  const std::string pod = R"({"metadata": {"name": "p", "uid": "2", "labels": {"accord/object": "o"}},
+      "spec": {"nodeName": "a1"}, "status": {"phase": "Failed", "containerStatuses": [{"state": {"terminated": {)" +
+                          end + "}}}]}}";
+  const std::string job = R"({"metadata": {"name": "o", "uid": "1", "labels": {"accord/object": "o"},
+      "annotations": {"accord/task": "accord-7", "accord/nodes": "a1"}}, "spec": {},
+      "status": {"conditions": [{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}]}})";
+  std::atomic<int> podLists = 0;
+  const Server server([&](const HttpRequest &request) {
+    const bool isOfPods = request.segments.back() == "pods";
+    const std::string &item = isOfPods ? pod : job;
+    const bool isThere = !isOfPods || podLists++ > 0;
+    return answered("{\"items\": [" + (isThere ? item : "") + "], \"metadata\": {}}");
+  });
+  KubernetesOptions options;
+  options.url = server.url(), options.image = "registry/train:1";
+  auto engine = kubernetesEngine(options);
+  ASSERT_TRUE(engine) << engine.error().message;
+  auto tasks = (*engine)->tasks();
+  ASSERT_TRUE(tasks) << tasks.error().message;
+  ASSERT_EQ(tasks->size(), 1u);
+  EXPECT_EQ(tasks->front().state, EngineTask::State::Failed);
+  EXPECT_EQ(tasks->front().exitCode, 3);
+  EXPECT_EQ(podLists, 2);
 }

@@ -16,6 +16,11 @@ using Keys = KubernetesKeys;
 
 Error failed(std::string message) { return Error{Code::EngineFailed, std::move(message)}; }
 
+std::string uidOf(const Object *object) {
+  const Object *metadata = object ? object->getObject("metadata") : nullptr;
+  return metadata ? metadata->getString("uid").value_or("").str() : "";
+}
+
 double secondsNow() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
@@ -61,6 +66,7 @@ private:
   }
 
   Result<Listing> listing(const std::string &task);
+  void group(Listing &all) const;
   Result<void> addWorkloads(Listing &all);
   Result<std::set<std::string>> lostNodes(const Listing &all);
   Result<void> change(const std::string &method, const std::string &path, const Value &body);
@@ -92,19 +98,10 @@ Result<std::vector<EngineNode>> KubernetesEngine::nodes() {
   return all;
 }
 
-/// All tasks, or one.
-Result<KubernetesEngine::Listing> KubernetesEngine::listing(const std::string &task) {
-  const std::string label = labelOf(options.prefix, "s-", 63);
-  std::string selector = fmt::format("{}={}", Keys::scheduler, label);
-  if (!task.empty())
-    selector += fmt::format(",{}={}", Keys::object, kubernetesObjectName(task));
-  const std::string query = "labelSelector=" + encodePercent(selector);
-  Listing all;
-  ACCORD_TRY(pods, client.list(podPath(), query));
-  ACCORD_TRY(objects, client.list(objectPath(), query)); // behind: a pod that is not listed has an object that ended
-  all.pods = std::move(pods), all.objects = std::move(objects);
+/// Gives the listed objects and pods to their tasks.
+void KubernetesEngine::group(Listing &all) const {
+  all.tasks.clear();
   std::map<std::string, std::string> taskOf; // of labels
-  std::map<std::string, std::vector<const Object *>> byTask;
   for (const Value &item : all.objects)
     if (const Object *object = item.getAsObject())
       if (std::string name = kubernetesAnnotation(*object, Keys::task); StringRef(name).starts_with(options.prefix)) {
@@ -120,6 +117,31 @@ Result<KubernetesEngine::Listing> KubernetesEngine::listing(const std::string &t
     if (const Object *pod = item.getAsObject())
       if (auto found = taskOf.find(kubernetesLabel(*pod, Keys::object)); found != taskOf.end())
         all.tasks[found->second].pods.push_back(pod);
+}
+
+/// All tasks, or one.
+Result<KubernetesEngine::Listing> KubernetesEngine::listing(const std::string &task) {
+  const std::string label = labelOf(options.prefix, "s-", 63);
+  std::string selector = fmt::format("{}={}", Keys::scheduler, label);
+  if (!task.empty())
+    selector += fmt::format(",{}={}", Keys::object, kubernetesObjectName(task));
+  const std::string query = "labelSelector=" + encodePercent(selector);
+  Listing all;
+  ACCORD_TRY(pods, client.list(podPath(), query));
+  ACCORD_TRY(objects, client.list(objectPath(), query)); // behind: a pod that is not listed has an object that ended
+  all.pods = std::move(pods), all.objects = std::move(objects);
+  group(all);
+  if (std::ranges::any_of(all.tasks, [](const auto &one) { return kubernetesMissesPods(one.second); })) {
+    ACCORD_TRY(later, client.list(podPath(), query)); // those that came and ended between the two
+    std::set<std::string> known;
+    for (const Value &pod : later)
+      known.insert(uidOf(pod.getAsObject()));
+    for (Value &pod : all.pods)
+      if (!known.contains(uidOf(pod.getAsObject())))
+        later.push_back(std::move(pod));
+    all.pods = std::move(later);
+    group(all);
+  }
   if (!options.queue.empty())
     if (Result<void> added = addWorkloads(all); !added)
       return added.takeError();
@@ -139,9 +161,8 @@ Result<void> KubernetesEngine::addWorkloads(Listing &all) {
             if (const Object *one = owner.getAsObject())
               byOwner[one->getString("uid").value_or("").str()] = workload;
   for (auto &[name, task] : all.tasks)
-    if (const Object *metadata = task.objects.front()->getObject("metadata"))
-      if (auto found = byOwner.find(metadata->getString("uid").value_or("").str()); found != byOwner.end())
-        task.workload = found->second;
+    if (auto found = byOwner.find(uidOf(task.objects.front())); found != byOwner.end())
+      task.workload = found->second;
   return {};
 }
 
@@ -208,8 +229,7 @@ Result<std::string> KubernetesEngine::createdId(const TaskRequest &task, const K
     existing = std::move(got), held = &existing;
   }
   const Object *body = held->body.getAsObject();
-  const Object *metadata = body ? body->getObject("metadata") : nullptr;
-  std::string id = metadata ? metadata->getString("uid").value_or("").str() : "";
+  std::string id = uidOf(body);
   if (!held->isDone() || id.empty())
     return failed(fmt::format("'{}' is not created: answer {}: '{}'", name, answer.status, answer.message()));
   if (kubernetesAnnotation(*body, Keys::task) != task.name)

@@ -116,6 +116,14 @@ bool isOfPeople(const Pod &pod) {
   return pod.disruption == "PreemptionByScheduler" || pod.disruption == "EvictionByEvictionAPI";
 }
 
+/// The nodes of a task by rank, as it was submitted.
+std::vector<std::string> plannedNodes(const Object &first) {
+  llvm::SmallVector<StringRef> nodes;
+  const std::string listed = kubernetesAnnotation(first, Keys::nodes);
+  StringRef(listed).split(nodes, ',', -1, false);
+  return {nodes.begin(), nodes.end()};
+}
+
 class Findings {
 public:
   Findings(const KubernetesTask &objects, const std::set<std::string> &lostNodes, double now)
@@ -169,11 +177,7 @@ void Findings::read() {
   EngineTask &task = findings.task;
   const Object &first = *objects.objects.front();
   task.name = kubernetesAnnotation(first, Keys::task), task.id = text(part(&first, "metadata"), "uid");
-  llvm::SmallVector<StringRef> nodes;
-  const std::string listed = kubernetesAnnotation(first, Keys::nodes);
-  StringRef(listed).split(nodes, ',', -1, false);
-  for (StringRef node : nodes)
-    planned.push_back(node.str());
+  planned = plannedNodes(first);
   expectedPods = std::max<size_t>(planned.size(), 1);
   uint64_t count = 1;
   if (!StringRef(kubernetesAnnotation(first, Keys::objects)).getAsInteger(10, count))
@@ -419,6 +423,11 @@ EngineNode kubernetesNode(const Object &node, const std::string &resource, const
       made.reason = "unschedulable";
   }
   return made;
+}
+
+bool kubernetesMissesPods(const KubernetesTask &task) {
+  const auto hasEnded = [](const Object *one) { return completionOf(*one) || failureOf(*one); };
+  return std::ranges::any_of(task.objects, hasEnded) && task.pods.size() < plannedNodes(*task.objects.front()).size();
 }
 
 std::set<std::string> kubernetesDoubtfulNodes(const KubernetesTask &task) {

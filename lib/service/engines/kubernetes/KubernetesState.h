@@ -45,6 +45,10 @@ struct KubernetesFindings {
 /// failed. What ended by itself has the exit code of the container that failed first.
 KubernetesFindings kubernetesFindings(const KubernetesTask &task, const std::set<std::string> &lostNodes, double now);
 
+/// Whether an object of the task ended of which not all pods are listed. They may have come and gone while the lists
+/// were read; then a later list of pods holds their exit codes.
+bool kubernetesMissesPods(const KubernetesTask &task);
+
 /// Nodes on which unfinished pods end or were disrupted: whether they answer decides whether the task is lost.
 std::set<std::string> kubernetesDoubtfulNodes(const KubernetesTask &task);
 
