@@ -256,7 +256,7 @@ TYPED_TEST_P(EngineContract, KnowsRefusalsByTheMarkOfTheGuard) {
   const std::string mark = "printf 'accord-guard-refused\\t%s\\t%s\\n' \"" + this->cluster_.nodeInShell() +
                            "\" 'it has others' >>\"$ACCORD_GUARD_MARK\"";
   // The other process waits: its end would end the one that is refused.
-  const std::string shell = "if [ " + this->cluster_.rankInShell() + " != 1 ]; then sleep 10; else " + mark + "; fi";
+  const std::string shell = "if [ " + this->cluster_.rankInShell() + " != 1 ]; then sleep 30; else " + mark + "; fi";
   TaskRequest refused = this->request("refused", 2, {.exitCode = 78, .shell = shell});
   TaskRequest other = this->request("config", 1, {.exitCode = 78, .shell = "echo 'accord guard: it has others'"});
   this->submit(refused);

@@ -46,7 +46,7 @@ public:
   std::string deviceType() override { return "a100"; }
   int64_t devicesPerNode() override { return 4; }
   std::string prefix() override { return kQueued ? "queued-" : kKind == KubernetesKind::Job ? "jobs-" : "sets-"; }
-  double patience() override { return kubeconfig() ? 120 : 20; }
+  double patience() override { return kubeconfig() ? 120 : 60; }
   /// Pods of a task start when their own node has room, and end where one of them fails: that one waits for the others.
   std::vector<std::string> command(const ContractProgram &program, const std::string &folder) override {
     ContractProgram waits = program;
@@ -251,7 +251,7 @@ TEST(KubernetesFaults, AtAnyRequest) {
   Jobs cluster;
   KubernetesOptions options = testOptions();
   options.prefix = cluster.prefix();
-  options.limits = {.connect = 1, .read = 0.3, .call = 1, .bytes = 1 << 20, .attempts = 3};
+  options.limits = {.connect = 1, .read = 0.6, .call = 2, .bytes = 1 << 20, .attempts = 3};
   auto engine = kubernetesEngine(options);
   ASSERT_TRUE(engine) << engine.error().message;
   const std::vector<std::string> kinds{"500", "429", "garbage", "drop", "lost", "hang", "slow", "endless"};
