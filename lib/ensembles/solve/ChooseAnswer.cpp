@@ -1,6 +1,7 @@
 #include "lib/ensembles/solve/ChooseAnswer.h"
 #include "lib/ensembles/solve/AnswerBound.h"
 #include "lib/ensembles/solve/Arrivals.h"
+#include "lib/support/FirstWhere.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -311,12 +312,8 @@ private:
   /// at no step.
   template <typename F> int64_t timeUntil(const std::vector<AnsweringDevice> &devices, F holds) const {
     std::vector<int64_t> times = steps(devices);
-    size_t low = 0, high = times.size();
-    while (low < high) {
-      size_t middle = low + (high - low) / 2;
-      holds(times[middle]) ? high = middle : low = middle + 1;
-    }
-    return low < times.size() ? times[low] : problem.timeout;
+    const size_t first = firstWhere(size_t(0), times.size(), [&](size_t step) { return holds(times[step]); });
+    return first < times.size() ? times[first] : problem.timeout;
   }
 
   AnswerChoice choiceOf(const Candidate &one, int64_t quorum) const {
@@ -434,18 +431,16 @@ private:
       return std::nullopt;
     const bool isFixed = problem.quorum || !problem.maxNone;
     if (problem.objective == AnswerObjective::Latency && !isFixed) {
-      int64_t low = 1, high = quorum; // the smallest quorum whose error is as required; `high` is not known to be
-      while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        AnswerChoice tried = choiceOf(one, middle);
+      // The smallest quorum whose error is as required; of the largest that is not known.
+      quorum = firstWhere(int64_t(1), quorum, [&](int64_t fewer) {
+        AnswerChoice tried = choiceOf(one, fewer);
         const uint64_t before = result.numRejected;
         const size_t shown = result.rejected.size();
         bool keeps = bound(one, tried, nullptr, true);
         result.numRejected = before;
         result.rejected.resize(shown);
-        keeps ? high = middle : low = middle + 1;
-      }
-      quorum = low;
+        return keeps;
+      });
     }
     while (!isSoon(one, quorum, nullptr, isFixed || quorum == 1))
       if (isFixed || --quorum < 1)

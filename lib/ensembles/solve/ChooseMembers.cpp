@@ -1,5 +1,6 @@
 #include "lib/ensembles/solve/ChooseMembers.h"
 #include "lib/ensembles/solve/MemberPlacer.h"
+#include "lib/support/FirstWhere.h"
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -275,11 +276,7 @@ std::vector<MemberWidth> memberWidths(const std::vector<unsigned> &members, int6
       auto one = costOf(steps * step);
       return one && *one * number <= budget;
     };
-    int64_t low = 0, high = max / step + 1; // low fits, or is none; high does not
-    while (high - low > 1) {
-      int64_t middle = low + (high - low) / 2;
-      (fits(middle) ? low : high) = middle;
-    }
+    const int64_t low = firstWhere(int64_t(1), max / step + 1, [&](int64_t steps) { return !fits(steps); }) - 1;
     if (low > 0 && number > 0)
       found.push_back({number, low * step, *costOf(low * step) * number});
   }

@@ -1,5 +1,6 @@
 #include "lib/ensembles/solve/MoreData.h"
 #include "lib/support/ClopperPearson.h"
+#include "lib/support/FirstWhere.h"
 #include <algorithm>
 #include <bit>
 
@@ -9,7 +10,7 @@ namespace {
 constexpr int64_t kMaxSamples = 1'000'000'000;
 constexpr unsigned kSteps = 50; // of Newton's; a few are enough for most
 
-/// A number from first to last that `holds`, where the one before it does not: the least if all
+/// A number from first to last that `holds`, where the one before it does not: the smallest if all
 /// after one hold. Nothing: none was found.
 template <typename F> std::optional<int64_t> findSmallest(int64_t first, int64_t last, F holds) {
   int64_t step = 1, at = first;
@@ -19,14 +20,7 @@ template <typename F> std::optional<int64_t> findSmallest(int64_t first, int64_t
     first = at + 1;
     at = last - at > step ? at + step : last;
   }
-  while (first < at) {
-    int64_t middle = first + (at - first) / 2;
-    if (holds(middle))
-      at = middle;
-    else
-      first = middle + 1;
-  }
-  return at;
+  return firstWhere(first, at, holds);
 }
 
 /// The facts with every set of `size` members that nothing is known of wrong together at most so

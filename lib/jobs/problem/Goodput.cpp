@@ -1,4 +1,5 @@
 #include "lib/jobs/problem/Goodput.h"
+#include "lib/support/FirstWhere.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -46,14 +47,9 @@ double worthOf(const GoodputModel &model, double batch) {
 /// The split with so many steps of accumulation of the highest goodput; `low` to `high` are atomic batches.
 BatchChoice bestAtomic(const GoodputModel &model, DeviceCount on, int64_t accumulation, int64_t low, int64_t high) {
   auto value = [&](int64_t atomic) { return goodput(model, on, {atomic, accumulation}); };
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (value(middle + 1) > value(middle))
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return {{low, accumulation}, value(low)};
+  const int64_t best =
+      firstWhere(low, std::max(low, high), [&](int64_t atomic) { return !(value(atomic + 1) > value(atomic)); });
+  return {{best, accumulation}, value(best)};
 }
 
 } // namespace
@@ -148,18 +144,6 @@ public:
   }
 
 private:
-  /// The first of low .. high - 1 of which a condition holds that then holds of all; else `high`.
-  template <typename Holds> static int64_t firstWhere(int64_t low, int64_t high, Holds holds) {
-    while (low < high) {
-      const int64_t middle = low + (high - low) / 2;
-      if (holds(middle))
-        high = middle;
-      else
-        low = middle + 1;
-    }
-    return low;
-  }
-
   double valueFull(int64_t steps) const { return goodput(model, on, {limits.maxAtomicBatch, steps - 1}); }
   /// Whether the most samples in a step are the best: then they are with fewer steps, too, for the gain of another
   /// sample falls with the batch, and its share of the time grows with the steps.

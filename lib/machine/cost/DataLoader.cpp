@@ -1,6 +1,7 @@
 #include "lib/machine/cost/DataLoader.h"
 #include "lib/machine/cost/BoundedQueue.h"
 #include "lib/machine/cost/StepDataLoading.h"
+#include "lib/support/FirstWhere.h"
 #include "lib/support/documents/TextStyle.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -82,18 +83,6 @@ private:
   const BoundedQueue *queue_; ///< null: times are constant
 };
 
-/// The smallest of low .. high for which `holds`, which never turns false as the number grows; `high` where none does.
-template <class Holds> int64_t smallest(int64_t low, int64_t high, Holds holds) {
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    if (holds(middle))
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return high;
-}
-
 /// What was chosen, and why.
 std::vector<std::string> reasonsOf(const DataLoader &loader, const LoaderChoice &choice, Seconds copy,
                                    Seconds compute) {
@@ -160,12 +149,13 @@ Result<LoaderChoice> chooseLoader(const DataLoader &loader, Bytes batch, Seconds
     return now.step(deepest) <= now.hidden();
   };
   LoaderChoice out;
-  out.workers = loader.workers == DataLoader::kAuto ? smallest(1, maxWorkers, hides) : maxWorkers;
+  out.workers = loader.workers == DataLoader::kAuto ? firstWhere(int64_t(1), maxWorkers, hides) : maxWorkers;
   out.load = load(out.workers);
   const LoadingLine chosen = line(out.workers);
   const Seconds best = chosen.step(deepest);
   const Seconds target = best <= chosen.hidden() ? chosen.hidden() : best * (1 + chosen.tolerance());
-  out.prefetch = isOpen ? smallest(0, deepest, [&](int64_t depth) { return chosen.step(depth) <= target; }) : deepest;
+  out.prefetch =
+      isOpen ? firstWhere(int64_t(0), deepest, [&](int64_t depth) { return chosen.step(depth) <= target; }) : deepest;
   out.step = chosen.at(out.prefetch);
   out.hidden = out.step.step <= chosen.hidden();
   out.limited = isLimited && !out.hidden && chosen.step(kMaxDepth) * (1 + chosen.tolerance()) < out.step.step;

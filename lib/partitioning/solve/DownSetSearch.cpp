@@ -1,4 +1,5 @@
 #include "lib/partitioning/solve/DownSetSearch.h"
+#include "lib/support/FirstWhere.h"
 #include "lib/support/SplitMix.h"
 #include <algorithm>
 #include <bit>
@@ -110,15 +111,10 @@ bool RemainingCapacity::enough(const Work &rest, int64_t crossing, int64_t accel
 }
 
 int64_t loadLowerBound(const PartitioningGraph &graph, const StageCostRules &rules) {
-  int64_t low = 0, high = INT64_C(1) << 61; // below high + 1 there is room
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    RemainingCapacity room(graph, rules, middle + 1);
-    if (room.enough(room.whole, 0, rules.accelerators, rules.processors))
-      high = middle;
-    else
-      low = middle + 1;
-  }
+  int64_t low = firstWhere(int64_t(0), INT64_C(1) << 61, [&](int64_t load) { // below load + 1 there is room
+    RemainingCapacity room(graph, rules, load + 1);
+    return room.enough(room.whole, 0, rules.accelerators, rules.processors);
+  });
   if (rules.overlap && !rules.minimizeMemory)
     return low;
   for (const PartitioningGraph::Node &node : graph.nodes) { // somewhere it must be

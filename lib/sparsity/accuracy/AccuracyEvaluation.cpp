@@ -1,6 +1,7 @@
 #include "lib/sparsity/accuracy/AccuracyEvaluation.h"
 #include "lib/sparsity/accuracy/AccuracyMessages.h"
 #include "lib/support/ClopperPearson.h"
+#include "lib/support/FirstWhere.h"
 #include "lib/support/NamePattern.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -345,11 +346,7 @@ private:
       low = high, high = std::min(2 * high, kMaxSamples);
     if (!shows(high))
       return std::nullopt;
-    while (high - low > 1) {
-      int64_t middle = low + (high - low) / 2;
-      (shows(middle) ? high : low) = middle;
-    }
-    return found->second = high;
+    return found->second = firstWhere(low + 1, high, shows);
   }
 
   void addRejection(const Rejection &rejection) {
