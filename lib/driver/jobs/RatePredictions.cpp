@@ -64,8 +64,8 @@ void describeRate(JsonFields &f, RateAtPlace &one) {
   f.field("type", one.place.type).field("devices", one.place.devices);
   f.about("measured").field("known", one.isKnown);
   f.about("work a second: the measured rate, or the median").field("rate", one.rate.median);
-  f.about("90 of 100 such rates are not below").field("low", one.rate.low);
-  f.about("90 of 100 such rates are not above").field("high", one.rate.high);
+  f.about("95 of 100 such rates are not below").field("low", one.rate.low);
+  f.about("95 of 100 such rates are not above").field("high", one.rate.high);
 }
 void describeDocument(JsonFields &f, RatesDocument &document) {
   f.head("calibrate").about("without an application").field("tables", document.tables, describeTable);

@@ -130,10 +130,11 @@ private:
         auto value = node.attributes.find("value");
         if (node.outputs.size() != 1 || value == node.attributes.end() || !value->second.tensor)
           return fail("a node 'Constant' has no tensor");
-        if (value->second.tensor->type == OnnxType::Float
-                ? !addTensor(node.outputs[0], *value->second.tensor)
-                : !axes.emplace(node.outputs[0], *value->second.tensor).second)
+        const OnnxTensor &tensor = *value->second.tensor;
+        if (tensor.type == OnnxType::Float && !addTensor(node.outputs[0], tensor))
           return false;
+        if (tensor.type != OnnxType::Float && !axes.emplace(node.outputs[0], tensor).second) // integers are axes
+          return fail(fmt::format("the value '{}' stands twice", node.outputs[0]));
       }
     return true;
   }

@@ -1,11 +1,10 @@
 #include "lib/jobs/actor/ActorTrainer.h"
 #include "lib/jobs/actor/ActorWeigher.h"
-#include "lib/support/SplitMix.h"
+#include "lib/support/StandardNormal.h"
 #include "lib/support/ThreadPool.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <numbers>
 
 namespace accord::jobs {
 namespace {
@@ -57,17 +56,12 @@ private:
     return deepSet(jobFeatures(), clusterFeatures(), options.hidden, of);
   }
 
-  double normal() { // Box and Muller, Annals of Mathematical Statistics 29, 1958
-    const double radius = std::sqrt(-2 * std::log1p(-random.unit()));
-    return radius * std::cos(2 * std::numbers::pi * random.unit());
-  }
-
   /// Normal numbers over the root of the number of inputs; biases and what the answer is the sum of are 0.
   void initialize() {
     const size_t f = jobFeatures(), c = clusterFeatures(), h = options.hidden;
     auto add = [&](size_t rows, size_t columns, double scale) {
       for (size_t i = 0; i < rows * columns; ++i)
-        parameters.push_back(scale > 0 ? scale * normal() / std::sqrt(static_cast<double>(rows)) : 0);
+        parameters.push_back(scale > 0 ? scale * standardNormal(random) / std::sqrt(static_cast<double>(rows)) : 0);
     };
     add(f, h, 1), add(1, h, 0), add(h + c, h, 1), add(1, h, 0), add(h, h, 1), add(h, h, 1), add(1, h, 0);
     add(h, 1, 0), add(1, 1, 0), add(f, 1, 0);
@@ -131,7 +125,7 @@ private:
     std::vector<Parameters> noise(options.pairs, Parameters(parameters.size(), 0)), perturbed;
     for (Parameters &one : noise) {
       for (size_t i = fixed; i < one.size(); ++i)
-        one[i] = normal();
+        one[i] = standardNormal(random);
       for (double sign : {1.0, -1.0}) {
         perturbed.push_back(parameters);
         for (size_t i = fixed; i < parameters.size(); ++i)

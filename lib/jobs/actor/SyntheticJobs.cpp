@@ -1,11 +1,10 @@
 #include "lib/jobs/actor/SyntheticJobs.h"
 #include "lib/jobs/simulate/AllocationPolicy.h"
 #include "lib/jobs/simulate/SteadyProgress.h"
-#include "lib/support/SplitMix.h"
+#include "lib/support/StandardNormal.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <numbers>
 
 namespace accord::jobs {
 namespace {
@@ -82,10 +81,6 @@ public:
 private:
   double between(double low, double high) { return low + (high - low) * random.unit(); }
   double betweenLogs(double low, double high) { return low * std::pow(high / low, random.unit()); }
-  double normal() { // Box and Muller, Annals of Mathematical Statistics 29, 1958
-    const double radius = std::sqrt(-2 * std::log1p(-random.unit()));
-    return radius * std::cos(2 * std::numbers::pi * random.unit());
-  }
 
   void addServers() {
     const size_t numTypes = isAlike ? 1 : 2 + random.below(3);
@@ -118,7 +113,8 @@ private:
     const unsigned max = isAlike ? static_cast<unsigned>(std::min<int64_t>(16, made.cluster.devices())) : asked;
     asked = std::min(asked, max);
     const unsigned min = isAlike ? 1 : asked;
-    const double work = isAlike ? application.seconds * std::exp(0.1 * normal()) : betweenLogs(300, 180'000) * asked;
+    const double work =
+        isAlike ? application.seconds * std::exp(0.1 * standardNormal(random)) : betweenLogs(300, 180'000) * asked;
     SimulatedJob job;
     job.name = fmt::format("job {}", made.jobs.size() + 1);
     job.devices = asked, job.maxDevices = max;
