@@ -62,4 +62,36 @@ std::optional<double> conformalScore(const std::vector<GroupedScore> &scores, do
   return std::nullopt;
 }
 
+static void describeGroup(JsonFields &f, HeldOutGroup &group) {
+  f.about("all rows, or those of a part: a family, an application, from one type to another").field("name", group.name);
+  f.about("predictions of left-out values").field("rows", group.score.rows);
+  f.about("mean of |predicted / measured - 1|").field("mean_error", group.score.meanError);
+  f.about("median of the same").field("median_error", group.score.medianError);
+  f.about("largest of the same").field("worst_error", group.score.worstError);
+  f.about("share of rows in their interval of 90 %").field("coverage", group.score.coverage);
+  f.about("median of the upper over the lower end").field("interval_ratio", group.score.width);
+}
+
+void describeHeldOutTable(JsonFields &f, HeldOutTable &table) {
+  f.about("what was left out, and what is known of it").field("title", table.title);
+  f.field("groups", table.groups, describeGroup);
+}
+
+HeldOutTable heldOutTable(const std::string &title, const std::vector<HeldOutValue> &values) {
+  HeldOutTable table{title, {{"all", scoreOf(values)}}};
+  for (auto &[name, score] : scoresByGroup(values))
+    table.groups.push_back({name, score});
+  return table;
+}
+
+std::string heldOutText(const HeldOutTable &table, const TextStyle &style) {
+  TextTable text("lrrrrrr", {"of", "rows", "mean error", "median", "worst", "within 90 %", "high / low"});
+  for (const HeldOutGroup &group : table.groups)
+    text.row({group.name, std::to_string(group.score.rows), fmt::format("{:.1f} %", 100 * group.score.meanError),
+              fmt::format("{:.1f} %", 100 * group.score.medianError),
+              fmt::format("{:.0f} %", 100 * group.score.worstError),
+              fmt::format("{:.1f} %", 100 * group.score.coverage), fmt::format("{:.1f}", group.score.width)});
+  return fmt::format("{}\n{}\n", table.title, text.text(style));
+}
+
 } // namespace accord::prediction

@@ -1,5 +1,7 @@
 // How well predictions of left-out values hold: errors, coverage, and the widening that makes intervals hold.
 #pragma once
+#include "lib/support/documents/Fields.h"
+#include "lib/support/documents/TextTable.h"
 #include <optional>
 #include <string>
 #include <utility>
@@ -43,5 +45,20 @@ struct GroupedScore {
 /// the fit little (Barber et al., Predictive inference with the jackknife+, 2021). Nothing where K / (K + 1) is below
 /// the coverage: 9 groups are needed for 90 %.
 std::optional<double> conformalScore(const std::vector<GroupedScore> &scores, double coverage);
+
+/// Left-out rows that are scored together.
+struct HeldOutGroup {
+  std::string name;
+  HeldOutScore score;
+};
+struct HeldOutTable {
+  std::string title;
+  std::vector<HeldOutGroup> groups;
+};
+
+/// All values, and those of each group.
+HeldOutTable heldOutTable(const std::string &title, const std::vector<HeldOutValue> &values);
+void describeHeldOutTable(JsonFields &f, HeldOutTable &table);
+std::string heldOutText(const HeldOutTable &table, const TextStyle &style);
 
 } // namespace accord::prediction

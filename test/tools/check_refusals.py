@@ -49,6 +49,7 @@ WRONG = [
     ("profiled_layers", "layers.0.configurations.0.forward_s", -1),
     ("prune", "objective", "loss"),
     ("rates", "status", "cheap"),
+    ("steps", "status", "quick"),
     ("schedule", "status", "optimal"),
     ("schedule", "stopped", "tired"),
     ("scheduling_problem", "tasks.0.modes.0.duration", -1),

@@ -3,6 +3,7 @@
 #include "lib/driver/CommandLine.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/jobs/RatePredictions.h"
+#include "lib/driver/jobs/StepPredictions.h"
 #include "lib/driver/tasks/CalibrateOperations.h"
 
 namespace accord {
@@ -12,7 +13,9 @@ static const CommandEntry
       auto options = Command::values<CalibrateOptions>();
       auto operations = Command::values<CalibrateOperationsOptions>();
       auto rates = Command::values<RatePredictionOptions>();
-      auto isOfOperations = Command::values<bool>(), isOfRates = Command::values<bool>();
+      auto steps = Command::values<StepPredictionOptions>();
+      auto isOfOperations = Command::values<bool>(), isOfRates = Command::values<bool>(),
+           isOfCurves = Command::values<bool>();
       command.option("rows", options->rows, "Table of measured steps (.csv)").required();
       command.option(
           "--target", options->target,
@@ -44,20 +47,42 @@ static const CommandEntry
                    "The rows are rates of jobs by device type (.json, Gavel) or profiles (a folder, Pollux): how well "
                    "those of left-out models are predicted");
       command.option("--application", rates->application,
-                     "With --rates: predict the rates of this one from those of all others");
+                     "With --rates: predict the rates of this one from those of all others; with --curves: its steps");
       command.option("--known", rates->known, "With --application: TYPExDEVICES=RATE, what it was measured to do there")
           .commaSeparated();
+      command.flag("--curves", *isOfCurves,
+                   "A folder with a folder for each application, which has its validation-BATCH.csv (Pollux): how well "
+                   "steps with other batches are predicted from the gradient noise");
+      command
+          .option("--batch", steps->batch,
+                  "With --curves --application: the run that is known (default: with the smallest batch)")
+          .range(1, 1'000'000'000);
+      command.option("--metric", steps->metric,
+                     "With --curves --application: steps until this metric (default: until the end of that run)");
       addJson(command, options->json);
       command.example("accord calibrate rows.csv --where framework=Megatron-LM -o selene.calibration\n"
                       "         accord calibrate --operations operations.csv -o gpus.operations\n"
                       "         accord calibrate --rates throughputs.json --application 'ViT (batch size 64)' "
-                      "--known v100x1=4.4");
-      command.action([options, operations, rates, isOfOperations, isOfRates] {
-        if (*isOfRates && *isOfOperations)
-          return refuse(Code::BadCommandLine, "--rates and --operations are of different tables", options->json,
-                        "calibrate");
-        if (!*isOfRates && (!rates->application.empty() || !rates->known.empty()))
-          return refuse(Code::BadCommandLine, "--application and --known are of --rates", options->json, "calibrate");
+                      "--known v100x1=4.4\n"
+                      "         accord calibrate --curves traces --application cifar10 --batch 256 --metric 0.92");
+      command.action([options, operations, rates, steps, isOfOperations, isOfRates, isOfCurves] {
+        auto wrong = [&](const char *message) {
+          return refuse(Code::BadCommandLine, message, options->json, "calibrate");
+        };
+        if (*isOfRates + *isOfOperations + *isOfCurves > 1)
+          return wrong("--rates, --operations and --curves are of different tables");
+        if (!*isOfRates && !rates->known.empty())
+          return wrong("--known is of --rates");
+        if (!*isOfRates && !*isOfCurves && !rates->application.empty())
+          return wrong("--application is of --rates and --curves");
+        if (!*isOfCurves && (steps->batch != 0 || steps->metric))
+          return wrong("--batch and --metric are of --curves");
+        if (*isOfCurves) {
+          if (!options->where.empty())
+            return wrong("--where is of rows and rates");
+          steps->folder = options->rows, steps->application = rates->application, steps->json = options->json;
+          return predictSteps(*steps);
+        }
         if (*isOfRates) {
           rates->table = options->rows, rates->where = options->where, rates->json = options->json;
           return predictRates(*rates);

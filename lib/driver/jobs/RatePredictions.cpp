@@ -1,7 +1,7 @@
 #include "lib/driver/jobs/RatePredictions.h"
 #include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
-#include "lib/driver/Workspace.h"
+#include "lib/driver/jobs/FileErrors.h"
 #include "lib/import/jobs/GavelThroughputs.h"
 #include "lib/import/jobs/PolluxProfiles.h"
 #include "lib/jobs/solve/RatePredictor.h"
@@ -25,41 +25,20 @@
 namespace accord {
 namespace {
 using namespace jobs;
-using prediction::HeldOutScore;
+using prediction::describeHeldOutTable;
+using prediction::HeldOutTable;
 using prediction::HeldOutValue;
 
-/// Left-out rows that are scored together.
-struct RateGroup {
-  std::string name;
-  HeldOutScore score;
-};
-struct RateTable {
-  std::string title;
-  std::vector<RateGroup> groups;
-};
 struct RateAtPlace {
   RatePlace place;
   bool isKnown = false;
   PredictedRate rate; ///< three times the same where it is known
 };
 struct RatesDocument {
-  std::vector<RateTable> tables;
+  std::vector<HeldOutTable> tables;
   std::vector<RateAtPlace> rates;
 };
 
-void describeGroup(JsonFields &f, RateGroup &group) {
-  f.about("all rows, or those of a family, or from one type to another").field("name", group.name);
-  f.about("predictions of left-out rates").field("rows", group.score.rows);
-  f.about("mean of |predicted / measured - 1|").field("mean_error", group.score.meanError);
-  f.about("median of the same").field("median_error", group.score.medianError);
-  f.about("largest of the same").field("worst_error", group.score.worstError);
-  f.about("share of rows in their interval of 90 %").field("coverage", group.score.coverage);
-  f.about("median of the upper over the lower end").field("interval_ratio", group.score.width);
-}
-void describeTable(JsonFields &f, RateTable &table) {
-  f.about("what was left out, and what is known of it").field("title", table.title);
-  f.field("groups", table.groups, describeGroup);
-}
 void describeRate(JsonFields &f, RateAtPlace &one) {
   f.field("type", one.place.type).field("devices", one.place.devices);
   f.about("measured").field("known", one.isKnown);
@@ -68,7 +47,7 @@ void describeRate(JsonFields &f, RateAtPlace &one) {
   f.about("95 of 100 such rates are not above").field("high", one.rate.high);
 }
 void describeDocument(JsonFields &f, RatesDocument &document) {
-  f.head("calibrate").about("without an application").field("tables", document.tables, describeTable);
+  f.head("calibrate").about("without an application").field("tables", document.tables, describeHeldOutTable);
   f.about("of the application").field("rates", document.rates, describeRate);
 }
 llvm::json::Value ratesSchema() {
@@ -185,26 +164,25 @@ private:
     return std::nullopt;
   }
 
-  static RateTable scored(const std::string &title, const std::vector<LeftOutRate> &rates) {
-    std::vector<HeldOutValue> all, byPlaces;
+  static HeldOutTable scored(const std::string &title, const std::vector<LeftOutRate> &rates) {
+    std::vector<HeldOutValue> byFamily, byPlaces;
     for (const LeftOutRate &one : rates) {
-      all.push_back(one.value);
+      byFamily.push_back(one.value);
       byPlaces.push_back(one.value);
       byPlaces.back().group = one.from.type == one.to.type ? fmt::format("{}, {} devices", one.to.type, one.to.devices)
                                                            : fmt::format("{} to {}", one.from.type, one.to.type);
     }
-    RateTable table{title, {{"all", prediction::scoreOf(all)}}};
-    for (const auto *values : {&all, &byPlaces})
-      for (auto &[name, score] : prediction::scoresByGroup(*values))
-        table.groups.push_back({name, score});
+    HeldOutTable table = prediction::heldOutTable(title, byFamily);
+    for (auto &[name, score] : prediction::scoresByGroup(byPlaces))
+      table.groups.push_back({name, score});
     return table;
   }
 
-  static std::vector<RateTable> scores(const Rates &measured) {
+  static std::vector<HeldOutTable> scores(const Rates &measured) {
     static constexpr const char *kWhat[kKnownRates] = {"known: the rate on as many devices of another type",
                                                        "known: the rate on one device of the same type",
                                                        "known: the rate on one device of another type"};
-    std::vector<RateTable> tables;
+    std::vector<HeldOutTable> tables;
     for (const bool sameModel : {false, true}) {
       std::vector<std::vector<LeftOutRate>> by(kKnownRates);
       for (LeftOutRate &one : leaveRatesOut(measured, sameModel))
@@ -287,16 +265,8 @@ private:
 
   static void print(const RatesDocument &document) {
     const TextStyle style = TextStyle::of(standardOutput());
-    for (const RateTable &table : document.tables) {
-      standardOutput() << table.title << "\n";
-      TextTable text("lrrrrrr", {"rates of", "rates", "mean error", "median", "worst", "within 90 %", "high / low"});
-      for (const RateGroup &group : table.groups)
-        text.row({group.name, std::to_string(group.score.rows), fmt::format("{:.1f} %", 100 * group.score.meanError),
-                  fmt::format("{:.1f} %", 100 * group.score.medianError),
-                  fmt::format("{:.0f} %", 100 * group.score.worstError),
-                  fmt::format("{:.1f} %", 100 * group.score.coverage), fmt::format("{:.1f}", group.score.width)});
-      standardOutput() << text.text(style) << "\n";
-    }
+    for (const HeldOutTable &table : document.tables)
+      standardOutput() << prediction::heldOutText(table, style);
     if (document.rates.empty())
       return;
     TextTable text("lrrrr", {"type", "devices", "rate", "90 % from", "to"});
@@ -307,9 +277,7 @@ private:
     standardOutput() << text.text(style);
   }
 
-  void add(const Error &error) { // the text is one of `sources`
-    diags.error(error.code, rangeOf(diags, error.location), error.message).suggest(error.suggestion);
-  }
+  void add(const Error &error) { reportOfFile(diags, sources, error); }
   int finish() { return accord::finish(diags, kDone, options.json, "calibrate"); }
 
   const RatePredictionOptions &options;

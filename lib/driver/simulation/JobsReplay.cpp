@@ -1,4 +1,5 @@
 #include "lib/driver/simulation/JobsReplay.h"
+#include "lib/driver/jobs/FileErrors.h"
 #include "lib/driver/simulation/JobEvents.h"
 #include "lib/import/actors/ActorFile.h"
 #include "lib/import/jobs/GavelThroughputs.h"
@@ -118,15 +119,7 @@ struct JobsReplay::State {
   double restartOf(double usual) const { return options.restart.value_or(usual); }
 
   /// An error at its place, if its file was read.
-  void add(const Error &error) {
-    SourceRange at;
-    if (auto file = sources.find(error.location.file); file && error.location.line > 0)
-      at = sources.at(*file, {error.location.line, std::max(error.location.column, 1u)});
-    else if (error.location.line > 0)
-      if (auto read = readFile(diags, error.location.file))
-        at = sources.at(*read, {error.location.line, std::max(error.location.column, 1u)});
-    diags.error(error.code, at, error.message).suggest(error.suggestion);
-  }
+  void add(const Error &error) { reportOfFile(diags, sources, error); }
   template <typename T> std::optional<T> taken(Result<T> result) {
     if (!result)
       return add(result.error()), std::nullopt;

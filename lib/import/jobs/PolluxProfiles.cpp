@@ -154,6 +154,17 @@ Result<std::vector<ValidationEpoch>> readPolluxValidation(std::string_view text,
   return epochs;
 }
 
+Result<std::vector<ValidationCurve>> readPolluxCurves(const std::string &folder) {
+  ACCORD_TRY(files, curveFiles(folder));
+  std::vector<ValidationCurve> curves;
+  for (const auto &[batch, file] : files) {
+    ACCORD_TRY(text, readPolluxFile(file));
+    ACCORD_TRY(epochs, readPolluxValidation(text, file));
+    curves.push_back({batch, std::move(epochs)});
+  }
+  return curves;
+}
+
 Result<TrainingProfile> readPolluxProfile(const std::string &folder, const PolluxLimits &limits,
                                           const std::string &deviceType) {
   const std::filesystem::path root(folder);
@@ -168,13 +179,10 @@ Result<TrainingProfile> readPolluxProfile(const std::string &folder, const Pollu
   ACCORD_TRY(scalabilityText, readPolluxFile(scalabilityFile));
   ACCORD_TRY(scalability, readPolluxScalability(scalabilityText, scalabilityFile));
   profile.scalability = std::move(scalability);
-  ACCORD_TRY(files, curveFiles(folder));
-  for (const auto &[batch, file] : files) {
-    ACCORD_TRY(text, readPolluxFile(file));
-    ACCORD_TRY(epochs, readPolluxValidation(text, file));
-    profile.epochs = profile.curves.empty() ? epochs.size() : std::min(profile.epochs, epochs.size());
-    profile.curves.push_back({batch, std::move(epochs)});
-  }
+  ACCORD_TRY(curves, readPolluxCurves(folder));
+  profile.curves = std::move(curves);
+  profile.epochs =
+      std::ranges::min(profile.curves, {}, [](const ValidationCurve &one) { return one.epochs.size(); }).epochs.size();
   profile.initialBatch = profile.curves.front().batch;
   profile.maxBatch = profile.curves.back().batch;
   const auto [min, max] = std::ranges::minmax_element(profile.placements, {}, &PlacementTime::localBatch);

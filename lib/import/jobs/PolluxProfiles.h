@@ -43,6 +43,8 @@ PolluxLimits polluxLimits(std::string_view application);
 Result<TrainingProfile> readPolluxProfile(const std::string &folder, const PolluxLimits &limits,
                                           const std::string &deviceType = {});
 
+/// The validation-B.csv files of a folder, batches ascending; at least one.
+Result<std::vector<ValidationCurve>> readPolluxCurves(const std::string &folder);
 /// placements.csv: columns placement (a digit from 1 to 9 for each server), local_bsz, step_time and sync_time, in
 /// seconds. Rows of a placement stand together, local batches ascending.
 Result<std::vector<PlacementTime>> readPolluxPlacements(std::string_view text, const std::string &path);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <fstream>
+#include <limits>
 #include <sstream>
 
 namespace accord::jobs {
@@ -70,7 +71,8 @@ Result<double> PolluxTable::real(size_t row, size_t column, double min) const {
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (problem != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value < min)
     return wrong(row, column,
-                 fmt::format("'{}' is '{}', but a number of at least {} is expected", names[column], text, min));
+                 fmt::format("'{}' is '{}', but a number{} is expected", names[column], text,
+                             min > std::numeric_limits<double>::lowest() ? fmt::format(" of at least {}", min) : ""));
   return value;
 }
 

@@ -1,6 +1,6 @@
 #include "lib/jobs/actor/ActorTrainer.h"
 #include "lib/jobs/actor/ActorWeigher.h"
-#include "lib/support/StandardNormal.h"
+#include "lib/jobs/actor/NormalDraw.h"
 #include "lib/support/ThreadPool.h"
 #include <algorithm>
 #include <cmath>
@@ -61,7 +61,7 @@ private:
     const size_t f = jobFeatures(), c = clusterFeatures(), h = options.hidden;
     auto add = [&](size_t rows, size_t columns, double scale) {
       for (size_t i = 0; i < rows * columns; ++i)
-        parameters.push_back(scale > 0 ? scale * standardNormal(random) / std::sqrt(static_cast<double>(rows)) : 0);
+        parameters.push_back(scale > 0 ? scale * drawNormal(random) / std::sqrt(static_cast<double>(rows)) : 0);
     };
     add(f, h, 1), add(1, h, 0), add(h + c, h, 1), add(1, h, 0), add(h, h, 1), add(h, h, 1), add(1, h, 0);
     add(h, 1, 0), add(1, 1, 0), add(f, 1, 0);
@@ -125,7 +125,7 @@ private:
     std::vector<Parameters> noise(options.pairs, Parameters(parameters.size(), 0)), perturbed;
     for (Parameters &one : noise) {
       for (size_t i = fixed; i < one.size(); ++i)
-        one[i] = standardNormal(random);
+        one[i] = drawNormal(random);
       for (double sign : {1.0, -1.0}) {
         perturbed.push_back(parameters);
         for (size_t i = fixed; i < parameters.size(); ++i)

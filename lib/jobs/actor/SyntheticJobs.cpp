@@ -1,7 +1,7 @@
 #include "lib/jobs/actor/SyntheticJobs.h"
+#include "lib/jobs/actor/NormalDraw.h"
 #include "lib/jobs/simulate/AllocationPolicy.h"
 #include "lib/jobs/simulate/SteadyProgress.h"
-#include "lib/support/StandardNormal.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -114,7 +114,7 @@ private:
     asked = std::min(asked, max);
     const unsigned min = isAlike ? 1 : asked;
     const double work =
-        isAlike ? application.seconds * std::exp(0.1 * standardNormal(random)) : betweenLogs(300, 180'000) * asked;
+        isAlike ? application.seconds * std::exp(0.1 * drawNormal(random)) : betweenLogs(300, 180'000) * asked;
     SimulatedJob job;
     job.name = fmt::format("job {}", made.jobs.size() + 1);
     job.devices = asked, job.maxDevices = max;

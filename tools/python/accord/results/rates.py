@@ -12,9 +12,9 @@ class Rate(Record):
     """An object of the document."""
 
     devices: int = key()
-    high: float = key("90 of 100 such rates are not above")
+    high: float = key("95 of 100 such rates are not above")
     known: bool = key("measured")
-    low: float = key("90 of 100 such rates are not below")
+    low: float = key("95 of 100 such rates are not below")
     rate: float = key("work a second: the measured rate, or the median")
     type: str = key()
 
@@ -22,12 +22,12 @@ class Rate(Record):
 class Group(Record):
     """An object of the document."""
 
-    name: str = key("all rows, or those of a family, or from one type to another")
+    name: str = key("all rows, or those of a part: a family, an application, from one type to another")
     coverage: float = key("share of rows in their interval of 90 %")
     interval_ratio: float = key("median of the upper over the lower end")
     mean_error: float = key("mean of |predicted / measured - 1|")
     median_error: float = key("median of the same")
-    rows: int = key("predictions of left-out rates")
+    rows: int = key("predictions of left-out values")
     worst_error: float = key("largest of the same")
 
 
