@@ -137,8 +137,9 @@ Result<StepPredictor> StepPredictor::make(const std::vector<ApplicationCurves> &
     if (auto pairs = pairsOf(one, until); !pairs.empty())
       all.push_back(std::move(pairs));
   if (all.size() < kMinApplications)
-    return Error{Code::NothingFitted, fmt::format("{} applications were run with several batches, but {} are needed",
-                                                  all.size(), kMinApplications)};
+    return Error{Code::NothingFitted,
+                 fmt::format("applications that were run with several batches: {}, but {} are needed", all.size(),
+                             kMinApplications)};
   const auto count = static_cast<double>(all.size());
   StepPredictor made;
   for (const std::vector<Pair> &pairs : all)
