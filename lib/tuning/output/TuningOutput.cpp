@@ -3,6 +3,7 @@
 #include "lib/support/documents/JsonParse.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/SummaryLines.h"
+#include "lib/tuning/output/PriceOutput.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -157,6 +158,8 @@ void describe(JsonFields &f, TuningReport &report) {
       .field("time_s", report.result.seconds)
       .field("device_s", report.result.deviceSeconds)
       .field("units", report.result.units)
+      .about("what the cost model says of configurations")
+      .maybe("prices", report.prices)
       .field("seeds", report.seeds, kFromOne)
       .about("other ways to tune, over the seeds")
       .field("compared", report.compared,
@@ -216,6 +219,8 @@ std::string tuningText(const TuningReport &report, const TextStyle &style) {
   lines.add("time",
             fmt::format("{} on {} device{}, of which {:.0f} % were in use", seconds(result.seconds), problem.devices,
                         problem.devices == 1 ? "" : "s", all > 0 ? 100 * result.deviceSeconds / all : 0.0));
+  if (report.prices)
+    addPriceLines(lines, *report.prices);
   for (size_t i = 0; i < result.trials.size(); ++i)
     if (result.trials[i].state == Trial::State::Failed) {
       lines.add("failed",
@@ -224,6 +229,8 @@ std::string tuningText(const TuningReport &report, const TextStyle &style) {
       break; // the others are in trials.csv
     }
   out += lines.text;
+  if (report.prices)
+    out += frontText(problem, result, *report.prices, style);
   if (!report.compared.empty())
     out += comparisonText(report, style);
   for (const std::string &assumption : report.assumptions)

@@ -3,7 +3,7 @@
 #include "lib/support/documents/AnswerFile.h"
 #include "lib/support/documents/Fields.h"
 #include "lib/support/documents/TextStyle.h"
-#include "lib/tuning/problem/Tuning.h"
+#include "lib/tuning/problem/Prices.h"
 
 namespace accord::tuning {
 
@@ -29,6 +29,7 @@ struct TuningReport {
   TuningProblem problem;
   TuningResult result;
   std::string source; ///< the table, or the program
+  std::optional<PricedTuning> prices; ///< nothing: times are those that the block states
   std::vector<std::string> assumptions;
   int64_t seeds = 1;
   std::vector<ComparedTuning> compared; ///< the tuning itself first; empty: nothing was compared
