@@ -330,8 +330,8 @@ std::optional<Errors> NetworkPricer::prepare() {
                    at()}};
   if (!priced_.inference.empty()) {
     inference_ = std::make_unique<Block>(options_, priced_.inference, problem_);
-    if (auto prepared = inference_->prepare(); !prepared)
-    return prepared;
+    if (auto wrong = inference_->prepare())
+      return wrong;
     priced_.inferenceMachine = inference_->session().machine().name;
   }
   priced_.bound.clear();
@@ -356,20 +356,28 @@ Result<Price, Errors> NetworkPricer::price(const Configuration &configuration) {
 
 Result<Price, Errors> NetworkPricer::made(const Configuration &configuration) {
   Price out;
+  if (inference_) {
+    auto [known, isNew] = inferences_.try_emplace(inference_->keyOf(configuration));
+    if (isNew) {
+      auto step = inference_->step(configuration, inference_->jobOf(configuration), 1, keepsGraphs_);
+      if (!step) {
+        inferences_.erase(known);
+        return step.takeError();
+      }
+      known->second = {step->seconds, step->memory, step->energy, std::move(step->broken)};
+    }
+    out.inference = known->second;
+    if (!out.inference->broken.empty())
+      return std::move(out); // it is rejected, whatever its training takes
+  }
   const TrainingJob job = training_->jobOf(configuration);
   const double steps = std::ceil(unitSamples_ / static_cast<double>(job.batch));
   for (int64_t devices : priced_.devices) {
     ACCORD_TRY(step, training_->step(configuration, job, devices, keepsGraphs_));
-    DevicePrice one{devices,         steps * step.seconds, step.seconds,          step.memory,
-                    step.microbatch, step.broken.empty(),  std::move(step.broken)};
     if (devices == 1)
       out.parameters = step.parameters;
-    out.training.push_back(std::move(one));
-  }
-  if (inference_) {
-    const TrainingJob deployed = inference_->jobOf(configuration);
-    ACCORD_TRY(step, inference_->step(configuration, deployed, 1, keepsGraphs_));
-    out.inference = {step.seconds, step.memory, step.energy, std::move(step.broken)};
+    out.training.push_back({devices, steps * step.seconds, step.seconds, step.memory, step.microbatch,
+                            step.broken.empty(), std::move(step.broken)});
   }
   return std::move(out);
 }

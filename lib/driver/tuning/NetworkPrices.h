@@ -39,7 +39,8 @@ private:
   const bool keepsGraphs_;
   std::unique_ptr<Block> training_, inference_;
   double unitSamples_ = 0;
-  llvm::StringMap<tuning::Price> prices_; ///< by `keyOf` of the blocks
+  llvm::StringMap<tuning::Price> prices_; ///< by `keyOf` of both blocks; of inferences by that of theirs
+  llvm::StringMap<tuning::InferencePrice> inferences_;
   std::vector<std::string> assumptions_;
 };
 

@@ -41,7 +41,7 @@ struct InferencePrice {
 };
 
 struct Price {
-  std::vector<DevicePrice> training; ///< by `PricedTuning::devices`
+  std::vector<DevicePrice> training; ///< by `PricedTuning::devices`; empty where the inference breaks a limit
   std::optional<InferencePrice> inference;
   int64_t parameters = 0; ///< trained scalars
 

@@ -164,9 +164,18 @@ private:
         isSame = areEqual(stated.inference->latency, now->inference->latency) &&
                  areEqual(stated.inference->memory, now->inference->memory) &&
                  areEqual(stated.inference->energy, now->inference->energy);
+      auto figures = [](const Price &price) {
+        return price.training.empty() ? "nothing"
+                                      : fmt::format("{} s a unit and {} bytes{}", price.training.front().unitSeconds,
+                                                    price.training.front().memory,
+                                                    price.inference ? fmt::format(", {} s, {} bytes and {} J deployed",
+                                                                                  price.inference->latency,
+                                                                                  price.inference->memory,
+                                                                                  price.inference->energy)
+                                                                    : "");
+      };
       if (!isSame)
-        finding("the price of trial {} is not what the cost model says: a unit takes {} s, stated are {} s", i,
-                now->training.front().unitSeconds, stated.training.front().unitSeconds);
+        finding("trial {} is priced at {}, but the cost model says {}", i, figures(stated), figures(*now));
     }
     if (out_.holds())
       out_.checked.push_back(fmt::format("{} prices were computed again and are the same", priced_.trials.size()));
