@@ -299,13 +299,14 @@ private:
 
   /// No configuration of the space keeps its limits, which pricing each of them has proved.
   int endInfeasible() {
-    const PricedTuning &priced = *report.prices;
-    std::string by;
-    for (const auto &[limit, count] : priced.rejectedBy)
-      by += fmt::format("{}{} break {}", by.empty() ? "" : ", ", count, limit);
-    const std::string largest = priced.largest.empty() ? "" : "; the largest " + priced.largest;
-    standardError() << fmt::format("accord: infeasible: none of the {} configurations of '{}' keeps its limits: {}{}\n",
-                                   priced.proposed, report.problem.name, by, largest);
+    report.status = Status::Infeasible;
+    const std::string rows = options.table.empty() ? "" : " of the table";
+    report.assumptions.push_back(fmt::format("each of the {} configurations{} was priced: none may run",
+                                             report.prices->proposed, rows));
+    if (options.json)
+      standardOutput() << jsonText(toDocument(report)) << "\n";
+    else
+      standardOutput() << tuningText(report, TextStyle::of(standardOutput()));
     return end(kInfeasible);
   }
 

@@ -133,12 +133,13 @@ std::string comparisonText(const TuningReport &report, const TextStyle &style) {
 void describe(JsonFields &f, SeedMean &mean) { describeMean(f, mean); }
 
 void describe(JsonFields &f, TuningReport &report) {
-  static constexpr StringRef kStatus[] = {"ended", "reached", "stopped"};
+  static constexpr StringRef kStatus[] = {"ended", "reached", "stopped", "infeasible"};
   f.head("tune", kStatus[static_cast<size_t>(report.status)], kStatus)
-      .about("whether all trials ended, the target was reached, or somebody stopped the tuning")
+      .about("whether all trials ended, the target was reached, somebody stopped the tuning, or no configuration of the "
+             "space keeps its limits")
       .field("ended_by", report.status,
              [](JsonVisitor &v, TuningReport::Status &one) {
-               v.oneOf(one, {"ended", "reached", "stopped"}, "unknown end of a tuning");
+               v.oneOf(one, {"ended", "reached", "stopped", "infeasible"}, "unknown end of a tuning");
              })
       .about("the table, or the program")
       .field("source", report.source)
@@ -190,7 +191,8 @@ Result<TuningReport> tuningFromDocument(StringRef text, const std::string &file)
 std::string tuningText(const TuningReport &report, const TextStyle &style) {
   const TuningProblem &problem = report.problem;
   const TuningResult &result = report.result;
-  static constexpr const char *kEnds[] = {"all trials ended", "the target was reached", "stopped"};
+  static constexpr const char *kEnds[] = {"all trials ended", "the target was reached", "stopped",
+                                          "no configuration keeps its limits"};
   std::string out = fmt::format("tuning '{}': {} {}, {}\n", problem.name, problem.maximizes ? "maximize" : "minimize",
                                 problem.objective, kEnds[static_cast<size_t>(report.status)]);
   SummaryLines lines(style);

@@ -25,7 +25,7 @@ struct ComparedTuning {
 };
 
 struct TuningReport {
-  enum class Status : uint8_t { Ended, Reached, Stopped } status = Status::Ended;
+  enum class Status : uint8_t { Ended, Reached, Stopped, Infeasible } status = Status::Ended;
   TuningProblem problem;
   TuningResult result;
   std::string source; ///< the table, or the program
