@@ -188,8 +188,8 @@ private:
     for (const std::string &choice : parameter.choices) {
       const Constant word{placeOf(parameter.name), Word{choice}};
       mlir::MLIRContext &context = session_.workspace().context();
-      const bool isRight = use == Use::Optimizer ? bool(optimizerOf(word, context, diags))
-                                                 : bool(precisionOf(word, context, diags));
+      const bool isRight =
+          use == Use::Optimizer ? bool(optimizerOf(word, context, diags)) : bool(precisionOf(word, context, diags));
       if (!isRight)
         return takeErrors().front();
     }
@@ -243,8 +243,8 @@ private:
   Result<dnn::TrainingGraphOp, Errors> graphOf(const Configuration &configuration, const TrainingJob &job,
                                                const std::string &policy, const Degrees &degrees, bool keeps) {
     const std::string call = callOf(configuration);
-    const std::string key = fmt::format("{}|{}|{}", call, job.optimizer.getAsOpaquePointer(),
-                                        job.precision.getAsOpaquePointer());
+    const std::string key =
+        fmt::format("{}|{}|{}", call, job.optimizer.getAsOpaquePointer(), job.precision.getAsOpaquePointer());
     if (!keeps || networks_.size() >= kMaxGraphs)
       if (!networks_.contains(key))
         networks_.clear();
@@ -288,9 +288,7 @@ NetworkPricer::NetworkPricer(const Options &options, const TuningProblem &proble
     : options_(options), problem_(problem), priced_(priced), keepsGraphs_(keepsGraphs) {}
 NetworkPricer::~NetworkPricer() = default;
 
-size_t NetworkPricer::numGraphs() const {
-  return training_->numGraphs() + (inference_ ? inference_->numGraphs() : 0);
-}
+size_t NetworkPricer::numGraphs() const { return training_->numGraphs() + (inference_ ? inference_->numGraphs() : 0); }
 
 std::optional<Errors> NetworkPricer::prepare() {
   training_ = std::make_unique<Block>(options_, priced_.training, problem_);
@@ -303,29 +301,30 @@ std::optional<Errors> NetworkPricer::prepare() {
   if (job.tokens > 0 && session.sequence().value_or(0) > 0)
     samples = std::ceil(job.tokens / static_cast<double>(*session.sequence()));
   if (samples <= 0)
-    return Errors{{Code::MissingKey,
-                   fmt::format("'{}' does not say how much it trains on, so that a unit has no time; a complete trial is "
-                               "the whole training: samples = 50000 and epochs = 27, for example",
-                               job.name),
-                   at()}};
+    return Errors{
+        {Code::MissingKey,
+         fmt::format("'{}' does not say how much it trains on, so that a unit has no time; a complete trial is "
+                     "the whole training: samples = 50000 and epochs = 27, for example",
+                     job.name),
+         at()}};
   unitSamples_ = samples / static_cast<double>(problem_.maxUnits);
   priced_.machine = session.machine().name;
   priced_.capacity = session.machine().memories.front().capacity.value;
   const Degrees &degrees = job.degrees;
-  const int64_t most = priced_.devices.back();
-  if (most > 1 && !session.cluster())
+  const int64_t maxDevices = priced_.devices.back();
+  if (maxDevices > 1 && !session.cluster())
     return Errors{{Code::NotSupported,
                    fmt::format("'{}' is trained on one device, and nothing says how the {} devices of a trial are "
                                "connected; train it on a cluster",
-                               job.name, most),
+                               job.name, maxDevices),
                    at()}};
   if (degrees.tensor * degrees.context * degrees.data != 1)
     return Errors{{Code::NotSupported,
                    fmt::format("the devices of a trial divide its batch alone: '{}' states other degrees", job.name),
                    at()}};
-  if (session.cluster() && most > session.cluster()->fabric.devices())
+  if (session.cluster() && maxDevices > session.cluster()->fabric.devices())
     return Errors{{Code::TooFewDevices,
-                   fmt::format("a trial may run on {} devices, '{}' has {}", most, session.cluster()->name,
+                   fmt::format("a trial may run on {} devices, '{}' has {}", maxDevices, session.cluster()->name,
                                session.cluster()->fabric.devices()),
                    at()}};
   if (!priced_.inference.empty()) {
@@ -338,9 +337,10 @@ std::optional<Errors> NetworkPricer::prepare() {
   for (size_t i = 0; i < problem_.space.size(); ++i)
     if (training_->uses(i) || (inference_ && inference_->uses(i)))
       priced_.bound.push_back(problem_.space[i].name);
-  assumptions_.push_back(fmt::format("a unit is 1/{} of the training '{}', {:.6g} samples; its time is that of the cost "
-                                     "model, with the largest micro-batch that fits, and without loading data",
-                                     problem_.maxUnits, job.name, unitSamples_));
+  assumptions_.push_back(
+      fmt::format("a unit is 1/{} of the training '{}', {:.6g} samples; its time is that of the cost "
+                  "model, with the largest micro-batch that fits, and without loading data",
+                  problem_.maxUnits, job.name, unitSamples_));
   return std::nullopt;
 }
 

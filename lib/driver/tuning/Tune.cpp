@@ -240,9 +240,9 @@ private:
         }
   }
 
-  /// Once the devices are known: reads the networks and prices some configurations, all where they are few, so that what
-  /// the model cannot elaborate is said before anything starts. The exit status of a tuning that ends here; nothing
-  /// where it may begin.
+  /// Once the devices are known: reads the networks and prices some configurations, all where they are few, so that
+  /// what the model cannot elaborate is said before anything starts. The exit status of a tuning that ends here;
+  /// nothing where it may begin.
   std::optional<int> preparePrices() {
     if (!report.prices)
       return std::nullopt;
@@ -301,8 +301,8 @@ private:
   int endInfeasible() {
     report.status = Status::Infeasible;
     const std::string rows = options.table.empty() ? "" : " of the table";
-    report.assumptions.push_back(fmt::format("each of the {} configurations{} was priced: none may run",
-                                             report.prices->proposed, rows));
+    report.assumptions.push_back(
+        fmt::format("each of the {} configurations{} was priced: none may run", report.prices->proposed, rows));
     if (options.json)
       standardOutput() << jsonText(toDocument(report)) << "\n";
     else
@@ -367,8 +367,8 @@ private:
     }
     report.prices->isExhaustive = true;
     if (report.prices->rejected > 0)
-      report.assumptions.push_back(fmt::format("{} rows of the table break a limit and are left out",
-                                               report.prices->rejected));
+      report.assumptions.push_back(
+          fmt::format("{} rows of the table break a limit and are left out", report.prices->rejected));
     return true;
   }
 

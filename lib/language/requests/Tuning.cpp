@@ -146,7 +146,8 @@ private:
             .error(Code::DuplicateKey, *at,
                    fmt::format("'{}' is stated, but follows from the cost model where 'training' names a network", key))
             .note(*training, "named here")
-            .help(llvm::StringRef(key) == "speed" ? "devices = {1, 2, 4} says on how many a trial may run" : "leave it out");
+            .help(llvm::StringRef(key) == "speed" ? "devices = {1, 2, 4} says on how many a trial may run"
+                                                  : "leave it out");
     if (training)
       speedOf = pricedSpeeds;
   }
@@ -351,7 +352,8 @@ void checkPricedBlocks(const ast::Declaration &block, const ast::File &file, Dia
       if (one.kind == kind)
         known.push_back(one.name.text);
     }
-    diags.error(Code::UnknownName, name.range, fmt::format("the file has no '{}' block '{}'", spelling(kind), name.text))
+    diags
+        .error(Code::UnknownName, name.range, fmt::format("the file has no '{}' block '{}'", spelling(kind), name.text))
         .suggest(nearest(name.text, known));
     return nullptr;
   };

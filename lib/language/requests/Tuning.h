@@ -9,8 +9,8 @@ namespace accord {
 std::optional<tuning::TuningProblem> tuningRequest(const ast::Declaration &block, Diagnostics &diags,
                                                    const Lookup &lookup);
 
-/// The blocks whose networks a tuning prices: `training = NAME`, `inference = NAME`; empty where there is none. Of a block
-/// that `tuningRequest` has read without errors.
+/// The blocks whose networks a tuning prices: `training = NAME`, `inference = NAME`; empty where there is none. Of a
+/// block that `tuningRequest` has read without errors.
 struct PricedBlocks {
   ast::Name training, inference;
 };

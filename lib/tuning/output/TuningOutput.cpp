@@ -135,8 +135,9 @@ void describe(JsonFields &f, SeedMean &mean) { describeMean(f, mean); }
 void describe(JsonFields &f, TuningReport &report) {
   static constexpr StringRef kStatus[] = {"ended", "reached", "stopped", "infeasible"};
   f.head("tune", kStatus[static_cast<size_t>(report.status)], kStatus)
-      .about("whether all trials ended, the target was reached, somebody stopped the tuning, or no configuration of the "
-             "space keeps its limits")
+      .about(
+          "whether all trials ended, the target was reached, somebody stopped the tuning, or no configuration of the "
+          "space keeps its limits")
       .field("ended_by", report.status,
              [](JsonVisitor &v, TuningReport::Status &one) {
                v.oneOf(one, {"ended", "reached", "stopped", "infeasible"}, "unknown end of a tuning");

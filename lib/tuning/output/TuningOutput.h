@@ -28,7 +28,7 @@ struct TuningReport {
   enum class Status : uint8_t { Ended, Reached, Stopped, Infeasible } status = Status::Ended;
   TuningProblem problem;
   TuningResult result;
-  std::string source; ///< the table, or the program
+  std::string source;                 ///< the table, or the program
   std::optional<PricedTuning> prices; ///< nothing: times are those that the block states
   std::vector<std::string> assumptions;
   int64_t seeds = 1;

@@ -2,8 +2,8 @@
 //
 // A tuning may name a `train` block, whose model, batch, optimizer and precision the hyper-parameters of the same names
 // change, and an `infer` block of the network that is deployed. Each configuration then has a price: how long a unit
-// takes on each number of devices, what memory it needs, and what an inference takes on its own device. Their `require`s
-// are limits: a configuration that breaks one is never started.
+// takes on each number of devices, what memory it needs, and what an inference takes on its own device. Their
+// `require`s are limits: a configuration that breaks one is never started.
 #pragma once
 #include "lib/tuning/problem/Tuning.h"
 #include <limits>
@@ -26,9 +26,9 @@ struct DevicePrice {
   int64_t devices = 1;
   double unitSeconds = 0;
   double stepSeconds = 0;
-  double memory = 0;                ///< bytes of each device at the peak
-  int64_t microbatch = 1;           ///< samples of a device at a time: the largest that fits
-  bool fits = false;                ///< no limit is broken
+  double memory = 0;      ///< bytes of each device at the peak
+  int64_t microbatch = 1; ///< samples of a device at a time: the largest that fits
+  bool fits = false;      ///< no limit is broken
   std::vector<BrokenLimit> broken = {};
 };
 

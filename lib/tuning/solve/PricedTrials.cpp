@@ -71,7 +71,8 @@ void priceResult(const TuningProblem &problem, const TuningResult &result, Price
     if (std::isfinite(value))
       points.push_back({i, problem.maximizes ? -value : value, frontCost(priced.trials.back())});
   }
-  stableSort(points, [](const Point &a, const Point &b) { return std::tie(a.cost, a.value) < std::tie(b.cost, b.value); });
+  stableSort(points,
+             [](const Point &a, const Point &b) { return std::tie(a.cost, a.value) < std::tie(b.cost, b.value); });
   priced.front.clear();
   double best = std::numeric_limits<double>::infinity();
   for (const Point &point : points)

@@ -53,8 +53,8 @@ void priceResult(const TuningProblem &problem, const TuningResult &result, Price
 std::optional<std::vector<Configuration>> allConfigurations(const SearchSpace &space,
                                                             const std::vector<std::string> &bound, size_t max);
 
-/// Corners and even draws of a space, the same for each seed: what is elaborated before a tuning begins, so that a model
-/// that does not exist for some of it is found early.
+/// Corners and even draws of a space, the same for each seed: what is elaborated before a tuning begins, so that a
+/// model that does not exist for some of it is found early.
 std::vector<Configuration> sampleConfigurations(const SearchSpace &space, size_t count);
 
 } // namespace accord::tuning

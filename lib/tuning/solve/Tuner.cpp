@@ -11,8 +11,8 @@ namespace {
 
 /// Of proposals by density, so many are drawn evenly (as BOHB does), so that nothing is excluded for ever.
 constexpr double kEvenShare = 1.0 / 3;
-/// So many configurations that may not be tried one after the other end the proposals: what is allowed is too rare to be
-/// found so.
+/// So many configurations that may not be tried one after the other end the proposals: what is allowed is too rare to
+/// be found so.
 constexpr int kMaxDraws = 1000;
 
 /// Spearman's correlation of ranks, those that are equal sharing theirs; 0 of fewer than three pairs or equal values.
@@ -56,7 +56,7 @@ private:
     int64_t slots = 0;
     double unitEnd = 0;
     size_t segment = 0;
-    bool isCut = false; ///< its devices change at the end of its unit
+    bool isCut = false;        ///< its devices change at the end of its unit
     std::vector<Width> widths; ///< on which it may run
   };
 

@@ -165,14 +165,14 @@ private:
                  areEqual(stated.inference->memory, now->inference->memory) &&
                  areEqual(stated.inference->energy, now->inference->energy);
       auto figures = [](const Price &price) {
-        return price.training.empty() ? "nothing"
-                                      : fmt::format("{} s a unit and {} bytes{}", price.training.front().unitSeconds,
-                                                    price.training.front().memory,
-                                                    price.inference ? fmt::format(", {} s, {} bytes and {} J deployed",
-                                                                                  price.inference->latency,
-                                                                                  price.inference->memory,
-                                                                                  price.inference->energy)
-                                                                    : "");
+        return price.training.empty()
+                   ? "nothing"
+                   : fmt::format("{} s a unit and {} bytes{}", price.training.front().unitSeconds,
+                                 price.training.front().memory,
+                                 price.inference
+                                     ? fmt::format(", {} s, {} bytes and {} J deployed", price.inference->latency,
+                                                   price.inference->memory, price.inference->energy)
+                                     : "");
       };
       if (!isSame)
         finding("trial {} is priced at {}, but the cost model says {}", i, figures(stated), figures(*now));
