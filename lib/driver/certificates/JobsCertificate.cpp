@@ -1,8 +1,10 @@
 // Schedules of jobs that share a cluster, choices of offers for trainings, and tunings of hyper-parameters.
 #include "lib/driver/AnswerFolder.h"
+#include "lib/driver/AnswerManifest.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/certificates/CertificateKind.h"
 #include "lib/driver/tasks/Choose.h"
+#include "lib/driver/tuning/NetworkPrices.h"
 #include "lib/jobs/output/JobScheduleText.h"
 #include "lib/jobs/verify/JobScheduleVerifier.h"
 #include "lib/jobs/verify/PlacementCheck.h"
@@ -10,7 +12,10 @@
 #include "lib/launch/JobScripts.h"
 #include "lib/offers/output/OfferCertificate.h"
 #include "lib/tuning/output/TuningOutput.h"
+#include "lib/tuning/verify/PriceVerifier.h"
 #include "lib/tuning/verify/TuningVerifier.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <fmt/format.h>
 
 namespace accord {
@@ -102,6 +107,35 @@ std::optional<VerifiedCertificate> verifyChoice(const CertificateRequest &reques
   return verified;
 }
 
+/// Adds what another verifier says of the same answer.
+void append(Verification &to, Verification more) {
+  llvm::append_range(to.findings, more.findings);
+  llvm::append_range(to.checked, more.checked);
+  llvm::append_range(to.trusted, more.trusted);
+}
+
+/// Prices of a tuning, each computed again from the file that its manifest names, if that is still what it was.
+Verification verifiedPrices(const tuning::TuningReport &report, const std::string &path) {
+  const std::string folder = answerFolder(path);
+  auto manifest = readManifest(folder.empty() ? "." : folder);
+  Options options;
+  bool isSame = true;
+  for (const AnswerManifest::File &source : manifest ? manifest->sources : std::vector<AnswerManifest::File>()) {
+    if (llvm::StringRef(source.name).starts_with("catalog/"))
+      continue;
+    if (options.file.empty())
+      options.file = source.name;
+    auto text = llvm::MemoryBuffer::getFile(source.name);
+    isSame = isSame && text && sha256Of((*text)->getBuffer()) == source.sha256;
+  }
+  tuning::PricedTuning priced = *report.prices;
+  NetworkPricer pricer(options, report.problem, priced, /*keepsGraphs=*/false);
+  if (options.file.empty() || !isSame || pricer.prepare())
+    return tuning::verifyPrices(report.problem, report.result, *report.prices, {});
+  return tuning::verifyPrices(report.problem, report.result, *report.prices,
+                              [&](const tuning::Configuration &one) { return pricer.price(one); });
+}
+
 std::optional<VerifiedCertificate> verifyTuned(const CertificateRequest &request) {
   const std::string file = resultFile(request.path, tuning::kTuningFile);
   auto text = readText(file, request.json, "verify");
@@ -110,7 +144,10 @@ std::optional<VerifiedCertificate> verifyTuned(const CertificateRequest &request
   auto report = tuning::tuningFromDocument(*text, file);
   if (!report)
     return refused(report.error().code, report.error().message, request.json, "verify");
-  VerifiedCertificate verified{tuning::verifyTuning(report->problem, report->result)};
+  const tuning::PricedTuning *priced = report->prices ? &*report->prices : nullptr;
+  VerifiedCertificate verified{tuning::verifyTuning(report->problem, report->result, priced)};
+  if (priced)
+    append(verified.proof, verifiedPrices(*report, request.path));
   if (!report->compared.empty())
     verified.proof.trusted.push_back("what was compared over seeds");
   if (verified.proof.holds())

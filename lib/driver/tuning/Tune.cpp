@@ -5,8 +5,10 @@
 #include "lib/driver/SolverMonitor.h"
 #include "lib/driver/Workspace.h"
 #include "lib/driver/tuning/EngineTrials.h"
+#include "lib/driver/tuning/NetworkPrices.h"
 #include "lib/jobs/simulate/Seeds.h"
 #include "lib/language/program/Elaborate.h"
+#include "lib/language/requests/Tuning.h"
 #include "lib/language/syntax/Parser.h"
 #include "lib/service/control/MakeEngine.h"
 #include "lib/support/CommandHost.h"
@@ -16,6 +18,7 @@
 #include "lib/support/documents/JsonText.h"
 #include "lib/tuning/output/TuningOutput.h"
 #include "lib/tuning/solve/TrialTable.h"
+#include "lib/tuning/verify/PriceVerifier.h"
 #include "lib/tuning/verify/TuningVerifier.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -45,6 +48,7 @@ public:
       return end(kWrongInput);
     report.problem = std::move(*asked);
     report.seeds = options.seeds;
+    namePrices();
     if (options.table.empty() == options.engine.empty())
       return wrong(
           "expected either --table TABLE.csv, of trials that were run before, or --engine, on which programs run");
@@ -224,6 +228,88 @@ private:
     return ranked;
   }
 
+  // ---- Prices
+
+  /// The blocks whose networks the tuning prices, if it names them.
+  void namePrices() {
+    for (const ast::Declaration &block : workspace.program().main()->declarations)
+      if (block.kind == ast::DeclarationKind::Tuning && block.name.text == report.problem.name)
+        if (const PricedBlocks blocks = pricedBlocks(block); !blocks.training.empty()) {
+          report.prices.emplace();
+          report.prices->training = blocks.training.text, report.prices->inference = blocks.inference.text;
+        }
+  }
+
+  /// Once the devices are known: reads the networks and prices some configurations, all where they are few, so that
+  /// what the model cannot elaborate is said before anything starts. The exit status of a tuning that ends here;
+  /// nothing where it may begin.
+  std::optional<int> preparePrices() {
+    if (!report.prices)
+      return std::nullopt;
+    PricedTuning &priced = *report.prices;
+    const TuningProblem &problem = report.problem;
+    priced.devices = {1};
+    for (const Width &width : problem.widths)
+      if (width.slots > problem.slotsPerDevice)
+        priced.devices.push_back(width.slots / problem.slotsPerDevice);
+    pricer = std::make_unique<NetworkPricer>(fileOptions(options), problem, priced);
+    if (auto errors = pricer->prepare()) {
+      workspace.reportAll(*errors);
+      return end(kWrongInput);
+    }
+    const auto all = allConfigurations(problem.space, priced.bound, kMaxPricedBefore);
+    PricedTuning counted = priced;
+    for (const Configuration &one : all ? *all : sampleConfigurations(problem.space, kPricedBefore)) {
+      auto price = pricer->price(one);
+      if (!price) {
+        workspace.reportAll(price.error());
+        return end(kWrongInput);
+      }
+      countPrice(counted, price);
+    }
+    if (all && counted.rejected == counted.proposed) {
+      counted.isExhaustive = true;
+      priced = counted;
+      return endInfeasible();
+    }
+    setSpeeds(all ? *all : sampleConfigurations(problem.space, kPricedBefore));
+    report.assumptions.insert(report.assumptions.end(), pricer->assumptions().begin(), pricer->assumptions().end());
+    return std::nullopt;
+  }
+  /// All configurations are priced before a tuning begins where they are at most so many, else so many of them.
+  static constexpr size_t kMaxPricedBefore = 2000, kPricedBefore = 100;
+
+  /// Speeds by which devices are shared are geometric means over configurations that may run.
+  void setSpeeds(const std::vector<Configuration> &configurations) {
+    TuningProblem &problem = report.problem;
+    for (Width &width : problem.widths) {
+      if (width.slots <= problem.slotsPerDevice)
+        continue;
+      double logarithms = 0, count = 0;
+      for (const Configuration &one : configurations) {
+        const auto price = pricer->price(one);
+        for (const DevicePrice &on : price ? price->training : std::vector<DevicePrice>())
+          if (on.devices * problem.slotsPerDevice == width.slots && on.fits && price->training.front().fits)
+            logarithms += std::log(price->training.front().unitSeconds / on.unitSeconds), ++count;
+      }
+      if (count > 0)
+        width.speed = std::exp(logarithms / count);
+    }
+  }
+
+  /// No configuration of the space keeps its limits, which pricing each of them has proved.
+  int endInfeasible() {
+    report.status = Status::Infeasible;
+    const std::string rows = options.table.empty() ? "" : " of the table";
+    report.assumptions.push_back(
+        fmt::format("each of the {} configurations{} was priced: none may run", report.prices->proposed, rows));
+    if (options.json)
+      standardOutput() << jsonText(toDocument(report)) << "\n";
+    else
+      standardOutput() << tuningText(report, TextStyle::of(standardOutput()));
+    return end(kInfeasible);
+  }
+
   // ---- On a table
 
   int runTable() {
@@ -245,14 +331,45 @@ private:
                     table->rows.size()));
     if (!widthsFit())
       return end(kWrongInput);
-    TableRunner runner(report.problem, *table);
-    auto result = tuning::tune(report.problem, runner);
+    if (auto status = preparePrices())
+      return *status;
+    if (pricer && !keepAllowedRows(*table))
+      return end(kWrongInput);
+    if (table->rows.empty())
+      return endInfeasible();
+    auto result = tuneTable(report.problem, *table);
     if (!result)
       return wrong(result.error().message);
     report.result = std::move(*result);
     if (ways.size() > 1 || options.seeds > 1)
       compare(*table);
     return answer();
+  }
+
+  Result<TuningResult> tuneTable(const TuningProblem &problem, const TrialTable &table) {
+    TableRunner runner(problem, table);
+    if (!pricer)
+      return tuning::tune(problem, runner);
+    PricedTrials priced(problem, runner, *pricer, *report.prices, /*knowsAll=*/true);
+    return tuning::tune(problem, priced);
+  }
+
+  /// Prices all rows and leaves out those that break a limit. False after errors.
+  bool keepAllowedRows(TrialTable &table) {
+    for (size_t row = 0; row < table.rows.size();) {
+      auto price = pricer->price(table.rows[row].configuration);
+      if (!price)
+        return !workspace.reportAll(price.error());
+      if (countPrice(*report.prices, price))
+        ++row;
+      else
+        table.rows.erase(table.rows.begin() + static_cast<ptrdiff_t>(row));
+    }
+    report.prices->isExhaustive = true;
+    if (report.prices->rejected > 0)
+      report.assumptions.push_back(
+          fmt::format("{} rows of the table break a limit and are left out", report.prices->rejected));
+    return true;
   }
 
   /// Leaves out widths that the devices do not have.
@@ -276,9 +393,8 @@ private:
       TuningProblem problem = report.problem;
       problem.proposals = way.proposals, problem.sharing = way.sharing, problem.fixedSlots = way.slots;
       problem.seed = static_cast<uint64_t>(options.seed) + i % seeds;
-      TableRunner runner(problem, table);
       SeedRun &run = runs[i / seeds][i % seeds];
-      if (auto result = tuning::tune(problem, runner)) {
+      if (auto result = tuneTable(problem, table)) {
         run.seconds = result->seconds;
         run.value = result->incumbents.empty() ? 0 : result->incumbents.back().value;
         run.result = std::move(*result);
@@ -352,6 +468,8 @@ private:
       report.assumptions.push_back("devices of an engine are not shared by trials");
     }
     widthsFit();
+    if (auto status = preparePrices())
+      return *status;
     report.source = options.program;
     SolverMonitor monitor("tune", {.isLast = true});
     monitor.found();
@@ -360,7 +478,10 @@ private:
                                              .problem = &problem,
                                              .nodes = *nodes,
                                              .stop = monitor.stop()});
-    auto result = tuning::tune(problem, runner, monitor.stop());
+    std::optional<PricedTrials> priced;
+    if (pricer)
+      priced.emplace(problem, runner, *pricer, *report.prices, /*knowsAll=*/false);
+    auto result = tuning::tune(problem, priced ? static_cast<TrialRunner &>(*priced) : runner, monitor.stop());
     if (!result) {
       workspace.report(result.error());
       return end(kWrongInput);
@@ -368,8 +489,9 @@ private:
     report.result = std::move(*result);
     if (!monitor.reason().empty())
       report.status = Status::Stopped;
-    report.assumptions.push_back(
-        fmt::format("times are those of the plan: a unit takes {} s on one device, as stated", problem.unitSeconds));
+    if (!pricer)
+      report.assumptions.push_back(
+          fmt::format("times are those of the plan: a unit takes {} s on one device, as stated", problem.unitSeconds));
     return answer();
   }
 
@@ -380,7 +502,17 @@ private:
     if (report.status != Status::Stopped && report.problem.target && !result.incumbents.empty() &&
         !isBetter(report.problem, *report.problem.target, result.incumbents.back().value))
       report.status = Status::Reached;
-    const Verification verified = verifyTuning(report.problem, result);
+    if (pricer)
+      priceResult(report.problem, result, *pricer, *report.prices);
+    Verification verified = verifyTuning(report.problem, result, report.prices ? &*report.prices : nullptr);
+    if (pricer) {
+      const Verification prices = verifyPrices(report.problem, result, *report.prices, {});
+      verified.findings.insert(verified.findings.end(), prices.findings.begin(), prices.findings.end());
+      if (static_cast<int64_t>(result.trials.size()) < report.problem.trials && report.prices->rejected > 0 &&
+          !report.prices->isExhaustive && report.status == Status::Ended)
+        report.assumptions.push_back("after 1,000 proposals in a row that break a limit no more were made: what keeps "
+                                     "the limits was not found, which is no proof that there is nothing");
+    }
     for (const Error &error : verified.findings)
       workspace.diagnostics().error(Code::InternalError, {}, "the tuning does not hold: " + error.message);
     if (!verified.holds())
@@ -398,6 +530,7 @@ private:
   const TuneOptions &options;
   Workspace workspace;
   TuningReport report;
+  std::unique_ptr<NetworkPricer> pricer; ///< null: nothing is priced
   std::vector<Way> ways;
 };
 

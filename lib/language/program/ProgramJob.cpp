@@ -441,9 +441,12 @@ std::optional<jobs::JobsRequest> Program::jobs() {
 
 const std::optional<tuning::TuningProblem> &Program::Data::tuningOf(const ast::Declaration &block) {
   auto [slot, isNew] = tunings.try_emplace(&block);
-  if (isNew)
-    slot->second = tuningRequest(block, diags, lookupIn(block));
-  return slot->second;
+  if (!isNew)
+    return slot->second;
+  const size_t before = diags.errors();
+  auto request = tuningRequest(block, diags, lookupIn(block));
+  checkPricedBlocks(block, *main->file, diags);
+  return slot->second = diags.errors() == before ? std::move(request) : std::nullopt;
 }
 
 std::optional<tuning::TuningProblem> Program::tuning() {

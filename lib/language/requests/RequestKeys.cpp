@@ -139,6 +139,10 @@ const std::map<std::string, Keys> &table() {
         {"probes", "so many trials tell whether the lowest rung says anything; 0: all rungs count"},
         {"trials", "trials at most"},
         {"target", "the value of the objective that ends the tuning"},
+        {"training", "a `train` block whose network the cost model prices; hyper-parameters with the names of its "
+                     "model's parameters, batch, optimizer and precision change it"},
+        {"inference", "an `infer` block of the same model, whose requirements each configuration keeps"},
+        {"devices", "on how many devices a trial may run, as fast as the cost model says"},
         {"unit", "time that a unit takes on one device"},
         {"restart", "time without progress at each start of a trial and each change of its devices"},
         {"speed", "how many times as fast a trial is on more devices than one"},

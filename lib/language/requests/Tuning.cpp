@@ -1,6 +1,7 @@
 #include "lib/language/requests/Tuning.h"
 #include "lib/language/requests/BlockReader.h"
 #include "lib/language/requests/RequestKeys.h"
+#include <algorithm>
 #include <fmt/format.h>
 #include <numeric>
 
@@ -46,6 +47,7 @@ public:
       lacks("does not say how long a trial is", "units = 1..27");
     if (!hasObjective)
       lacks("has no objective", "maximize accuracy");
+    checkPrices();
     addWidths();
   }
 
@@ -53,7 +55,8 @@ private:
   void readRule(const ast::Rule &rule, const ast::Entry &entry) {
     if (rule.kind == ast::RuleKind::Require) {
       diags.error(Code::NotSupported, entry.range, "a tuning has no requirements")
-          .help("'target = 0.93' ends it where the objective is as good");
+          .help("'target = 0.93' ends it where the objective is as good; limits of time, memory, energy and parameters "
+                "are requirements of the blocks that 'training' and 'inference' name");
       return;
     }
     reader.rule(
@@ -105,8 +108,48 @@ private:
                   }},
                  {"unit", seconds(out.unitSeconds, true)},
                  {"restart", seconds(out.restart, false)},
+                 {"training", [&](const Constant &value) { isName(value, key); }},
+                 {"inference", [&](const Constant &value) { isName(value, key); }},
+                 {"devices", [&](const Constant &value) { devices(value); }},
                  {"speed", [&](const Constant &value) { speeds(value, key, kMaxDevices, 1e6, speedOf); }},
                  {"shared", [&](const Constant &value) { speeds(value, key, kMaxPerDevice, 1, sharedOf); }}});
+  }
+
+  /// A block of the file, which `pricedBlocks` reads.
+  void isName(const Constant &value, const std::string &key) {
+    auto *word = value.as<Word>();
+    if (!value.failed() && (!word || word->text.find('.') != std::string::npos))
+      diags.error(Code::WrongType, value.range, fmt::format("'{}' is a name, not {}", key, value.describe()))
+          .help(key == "training" ? "the name of a `train` block of the file" : "the name of an `infer` block");
+  }
+
+  /// On how many a trial may run, one among them. The driver replaces the speeds by those of the cost model.
+  void devices(const Constant &value) {
+    auto counts = integersOf(value, diags, "devices", 1, 64);
+    for (int64_t count : counts ? *counts : std::vector<int64_t>())
+      if (count > kMaxDevices)
+        diags.error(Code::OutOfRange, value.range, fmt::format("'devices' are at most {}", kMaxDevices));
+      else if (count > 1)
+        pricedSpeeds[count] = static_cast<double>(count);
+  }
+
+  /// What the cost model says is not stated too, and needs a network.
+  void checkPrices() {
+    const SourceRange *training = reader.given("training");
+    for (const char *key : {"inference", "devices"})
+      if (const SourceRange *at = reader.given(key); at && !training)
+        diags.error(Code::MissingKey, *at, fmt::format("'{}' is about a network, and 'training' names none", key))
+            .help("training = NAME, a `train` block of the file");
+    for (const char *key : {"unit", "speed"})
+      if (const SourceRange *at = reader.given(key); at && training)
+        diags
+            .error(Code::DuplicateKey, *at,
+                   fmt::format("'{}' is stated, but follows from the cost model where 'training' names a network", key))
+            .note(*training, "named here")
+            .help(llvm::StringRef(key) == "speed" ? "devices = {1, 2, 4} says on how many a trial may run"
+                                                  : "leave it out");
+    if (training)
+      speedOf = pricedSpeeds;
   }
 
   /// `1..27`, or 27: none is stopped before.
@@ -261,7 +304,7 @@ private:
   BlockReader reader;
   Diagnostics &diags;
   bool hasObjective = false, hasParameters = false;
-  std::map<int64_t, double> speedOf, sharedOf;
+  std::map<int64_t, double> speedOf, sharedOf, pricedSpeeds;
 };
 
 } // namespace
@@ -274,6 +317,54 @@ std::optional<tuning::TuningProblem> tuningRequest(const ast::Declaration &block
   if (diags.errors() != before)
     return std::nullopt;
   return std::move(reader.out);
+}
+
+PricedBlocks pricedBlocks(const ast::Declaration &block) {
+  PricedBlocks out;
+  for (const ast::Entry &entry : block.entries)
+    if (auto *pair = entry.as<ast::KeyValue>(); pair && pair->value)
+      if (auto *name = pair->value->as<ast::Reference>()) {
+        if (pair->key.text == "training")
+          out.training = {name->name, pair->value->range};
+        else if (pair->key.text == "inference")
+          out.inference = {name->name, pair->value->range};
+      }
+  return out;
+}
+
+/// The model that a `train` or `infer` block calls.
+static std::string modelOf(const ast::Declaration &block) {
+  auto *call = block.value ? block.value->as<ast::Call>() : nullptr;
+  const ast::Expr *callee = call ? call->callee.get() : block.value.get();
+  auto *name = callee ? callee->as<ast::Reference>() : nullptr;
+  return name ? name->name : "";
+}
+
+void checkPricedBlocks(const ast::Declaration &block, const ast::File &file, Diagnostics &diags) {
+  const PricedBlocks names = pricedBlocks(block);
+  auto find = [&](const ast::Name &name, ast::DeclarationKind kind) -> const ast::Declaration * {
+    if (name.empty())
+      return nullptr;
+    std::vector<std::string> known;
+    for (const ast::Declaration &one : file.declarations) {
+      if (one.kind == kind && one.name.text == name.text)
+        return &one;
+      if (one.kind == kind)
+        known.push_back(one.name.text);
+    }
+    diags
+        .error(Code::UnknownName, name.range, fmt::format("the file has no '{}' block '{}'", spelling(kind), name.text))
+        .suggest(nearest(name.text, known));
+    return nullptr;
+  };
+  const ast::Declaration *training = find(names.training, ast::DeclarationKind::Train);
+  const ast::Declaration *inference = find(names.inference, ast::DeclarationKind::Infer);
+  if (training && inference && modelOf(*training) != modelOf(*inference))
+    diags
+        .error(Code::WrongNameKind, names.inference.range,
+               fmt::format("'{}' runs model '{}', but '{}' trains '{}'", inference->name.text, modelOf(*inference),
+                           training->name.text, modelOf(*training)))
+        .note(inference->name.range, "declared here");
 }
 
 } // namespace accord

@@ -9,4 +9,13 @@ namespace accord {
 std::optional<tuning::TuningProblem> tuningRequest(const ast::Declaration &block, Diagnostics &diags,
                                                    const Lookup &lookup);
 
+/// The blocks whose networks a tuning prices: `training = NAME`, `inference = NAME`; empty where there is none. Of a
+/// block that `tuningRequest` has read without errors.
+struct PricedBlocks {
+  ast::Name training, inference;
+};
+PricedBlocks pricedBlocks(const ast::Declaration &block);
+/// Reports what the file does not have of them, and an inference of another model than the one that is trained.
+void checkPricedBlocks(const ast::Declaration &block, const ast::File &file, Diagnostics &diags);
+
 } // namespace accord

@@ -3,6 +3,7 @@
 #include "lib/support/documents/JsonParse.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/SummaryLines.h"
+#include "lib/tuning/output/PriceOutput.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -132,12 +133,14 @@ std::string comparisonText(const TuningReport &report, const TextStyle &style) {
 void describe(JsonFields &f, SeedMean &mean) { describeMean(f, mean); }
 
 void describe(JsonFields &f, TuningReport &report) {
-  static constexpr StringRef kStatus[] = {"ended", "reached", "stopped"};
+  static constexpr StringRef kStatus[] = {"ended", "reached", "stopped", "infeasible"};
   f.head("tune", kStatus[static_cast<size_t>(report.status)], kStatus)
-      .about("whether all trials ended, the target was reached, or somebody stopped the tuning")
+      .about(
+          "whether all trials ended, the target was reached, somebody stopped the tuning, or no configuration of the "
+          "space keeps its limits")
       .field("ended_by", report.status,
              [](JsonVisitor &v, TuningReport::Status &one) {
-               v.oneOf(one, {"ended", "reached", "stopped"}, "unknown end of a tuning");
+               v.oneOf(one, {"ended", "reached", "stopped", "infeasible"}, "unknown end of a tuning");
              })
       .about("the table, or the program")
       .field("source", report.source)
@@ -157,6 +160,8 @@ void describe(JsonFields &f, TuningReport &report) {
       .field("time_s", report.result.seconds)
       .field("device_s", report.result.deviceSeconds)
       .field("units", report.result.units)
+      .about("what the cost model says of configurations")
+      .maybe("prices", report.prices)
       .field("seeds", report.seeds, kFromOne)
       .about("other ways to tune, over the seeds")
       .field("compared", report.compared,
@@ -187,7 +192,8 @@ Result<TuningReport> tuningFromDocument(StringRef text, const std::string &file)
 std::string tuningText(const TuningReport &report, const TextStyle &style) {
   const TuningProblem &problem = report.problem;
   const TuningResult &result = report.result;
-  static constexpr const char *kEnds[] = {"all trials ended", "the target was reached", "stopped"};
+  static constexpr const char *kEnds[] = {"all trials ended", "the target was reached", "stopped",
+                                          "no configuration keeps its limits"};
   std::string out = fmt::format("tuning '{}': {} {}, {}\n", problem.name, problem.maximizes ? "maximize" : "minimize",
                                 problem.objective, kEnds[static_cast<size_t>(report.status)]);
   SummaryLines lines(style);
@@ -216,6 +222,8 @@ std::string tuningText(const TuningReport &report, const TextStyle &style) {
   lines.add("time",
             fmt::format("{} on {} device{}, of which {:.0f} % were in use", seconds(result.seconds), problem.devices,
                         problem.devices == 1 ? "" : "s", all > 0 ? 100 * result.deviceSeconds / all : 0.0));
+  if (report.prices)
+    addPriceLines(lines, *report.prices);
   for (size_t i = 0; i < result.trials.size(); ++i)
     if (result.trials[i].state == Trial::State::Failed) {
       lines.add("failed",
@@ -224,6 +232,8 @@ std::string tuningText(const TuningReport &report, const TextStyle &style) {
       break; // the others are in trials.csv
     }
   out += lines.text;
+  if (report.prices)
+    out += frontText(problem, result, *report.prices, style);
   if (!report.compared.empty())
     out += comparisonText(report, style);
   for (const std::string &assumption : report.assumptions)

@@ -3,7 +3,7 @@
 #include "lib/support/documents/AnswerFile.h"
 #include "lib/support/documents/Fields.h"
 #include "lib/support/documents/TextStyle.h"
-#include "lib/tuning/problem/Tuning.h"
+#include "lib/tuning/problem/Prices.h"
 
 namespace accord::tuning {
 
@@ -25,10 +25,11 @@ struct ComparedTuning {
 };
 
 struct TuningReport {
-  enum class Status : uint8_t { Ended, Reached, Stopped } status = Status::Ended;
+  enum class Status : uint8_t { Ended, Reached, Stopped, Infeasible } status = Status::Ended;
   TuningProblem problem;
   TuningResult result;
-  std::string source; ///< the table, or the program
+  std::string source;                 ///< the table, or the program
+  std::optional<PricedTuning> prices; ///< nothing: times are those that the block states
   std::vector<std::string> assumptions;
   int64_t seeds = 1;
   std::vector<ComparedTuning> compared; ///< the tuning itself first; empty: nothing was compared

@@ -11,6 +11,9 @@ namespace {
 
 /// Of proposals by density, so many are drawn evenly (as BOHB does), so that nothing is excluded for ever.
 constexpr double kEvenShare = 1.0 / 3;
+/// So many configurations that may not be tried one after the other end the proposals: what is allowed is too rare to
+/// be found so.
+constexpr int kMaxDraws = 1000;
 
 /// Spearman's correlation of ranks, those that are equal sharing theirs; 0 of fewer than three pairs or equal values.
 double rankCorrelation(const std::vector<double> &a, const std::vector<double> &b) {
@@ -53,11 +56,19 @@ private:
     int64_t slots = 0;
     double unitEnd = 0;
     size_t segment = 0;
-    bool isCut = false; ///< its devices change at the end of its unit
+    bool isCut = false;        ///< its devices change at the end of its unit
+    std::vector<Width> widths; ///< on which it may run
   };
 
   double unitSeconds(unsigned trial, int64_t slots) const {
-    return result_.trials[trial].unitSeconds / std::ranges::find(problem_.widths, slots, &Width::slots)->speed;
+    return result_.trials[trial].unitSeconds / std::ranges::find(courses_[trial].widths, slots, &Width::slots)->speed;
+  }
+  /// The width of a trial that was given so many slots: where it may not run on them, the next larger one that it may
+  /// run on, else its largest.
+  int64_t slotsOf(unsigned trial, int64_t slots) const {
+    const std::vector<Width> &widths = courses_[trial].widths;
+    const auto next = std::ranges::lower_bound(widths, slots, {}, &Width::slots);
+    return next == widths.end() ? widths.back().slots : next->slots;
   }
   bool isOver() const { return problem_.maxSeconds > 0 && now_ >= problem_.maxSeconds; }
 
@@ -107,13 +118,19 @@ bool Tuning::propose() {
     return false;
   const size_t number = result_.trials.size();
   SplitMix random(problem_.seed * 0x9e3779b97f4a7c15ull + number);
-  CubePoint point = drawPoint(problem_.space, random);
-  if (number < problem_.first.size())
-    point = toCube(problem_.space, problem_.first[number]);
-  else if (problem_.proposals == Proposals::Density && random.unit() >= kEvenShare)
-    if (auto better = proposal(random))
-      point = *better;
-  auto configuration = runner_.accept(fromCube(problem_.space, point));
+  std::optional<Configuration> configuration;
+  for (int draw = 0; draw < kMaxDraws && !configuration; ++draw) {
+    CubePoint point = drawPoint(problem_.space, random);
+    if (number < problem_.first.size() && draw == 0)
+      point = toCube(problem_.space, problem_.first[number]);
+    else if (problem_.proposals == Proposals::Density && random.unit() >= kEvenShare)
+      if (auto better = proposal(random))
+        point = *better;
+    if (Configuration proposed = fromCube(problem_.space, point); runner_.admits(proposed))
+      configuration = std::move(proposed);
+  }
+  if (configuration)
+    configuration = runner_.accept(std::move(*configuration));
   if (!configuration) {
     isExhausted_ = true;
     return false;
@@ -121,6 +138,9 @@ bool Tuning::propose() {
   const double seconds = runner_.unitSeconds(*configuration).value_or(problem_.unitSeconds);
   result_.trials.push_back({.configuration = *configuration, .unitSeconds = seconds});
   courses_.emplace_back();
+  courses_.back().widths = runner_.widths(*configuration);
+  if (courses_.back().widths.empty())
+    courses_.back().widths = problem_.widths;
   return true;
 }
 
@@ -249,13 +269,15 @@ void Tuning::share() {
   for (size_t i = 0; i < trials.size(); ++i) {
     Course &course = courses_[trials[i]];
     if (course.state == State::Running)
-      course.isCut = slots[i] != course.slots;
+      course.isCut = (slots[i] ? slotsOf(trials[i], slots[i]) : 0) != course.slots;
     else if (slots[i] > 0)
       startOnAtMost(trials[i], slots[i]);
   }
-  for (size_t i = trials.size(); i < requests.size(); ++i)
-    if (slots[i] > 0 && !begin(slots[i]) && !begin(problem_.widths[0].slots))
+  for (size_t i = trials.size(); i < requests.size(); ++i) {
+    const size_t before = courses_.size();
+    if (slots[i] > 0 && !begin(slots[i]) && (courses_.size() > before || !begin(problem_.widths[0].slots)))
       break;
+  }
 }
 
 void Tuning::startOnAtMost(unsigned trial, int64_t slots) {
@@ -302,7 +324,8 @@ void Tuning::goOnWithTheBest() {
 }
 
 /// False where the slots are not free.
-bool Tuning::start(unsigned trial, int64_t slots) {
+bool Tuning::start(unsigned trial, int64_t given) {
+  const int64_t slots = slotsOf(trial, given);
   auto devices = pool_.take(slots);
   if (!devices)
     return false;

@@ -29,10 +29,14 @@ public:
   /// The configuration that is really run, near to the one that is proposed: a row of a table. Nothing: there is none
   /// any more.
   virtual std::optional<Configuration> accept(Configuration proposed) = 0;
+  /// Whether a configuration may be tried at all. Where it may not, another one is proposed.
+  virtual bool admits(const Configuration & /*proposed*/) { return true; }
   /// Points that may be proposed; empty: all of the space.
   virtual std::vector<CubePoint> candidates() { return {}; }
   /// Seconds of a unit on one device; nothing: what the problem says.
   virtual std::optional<double> unitSeconds(const Configuration &) { return std::nullopt; }
+  /// On how much the configuration may run, ascending, and how fast it is there; empty: as the problem says.
+  virtual std::vector<Width> widths(const Configuration &) { return {}; }
   /// A trial runs from now on, as its segment says, whose end is not known yet; it is asked for values up to a unit.
   virtual Result<void> start(const Segment & /*segment*/, const Configuration &, int64_t /*until*/) { return {}; }
   /// It runs no more, after the units of which it was asked.

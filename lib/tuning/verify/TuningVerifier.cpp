@@ -13,7 +13,8 @@ bool areEqual(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max({1
 
 class Verifier {
 public:
-  Verifier(const TuningProblem &problem, const TuningResult &result) : problem_(problem), result_(result) {}
+  Verifier(const TuningProblem &problem, const TuningResult &result, const PricedTuning *priced)
+      : problem_(problem), result_(result), priced_(priced) {}
 
   Verification run() {
     if (!areReferences())
@@ -69,10 +70,21 @@ private:
       out_.checked.push_back(fmt::format("{} configurations lie in the space", result_.trials.size()));
   }
 
-  double speedOf(int64_t slots) const {
+  /// 0: the trial does not run there.
+  double speedOf(size_t trial, int64_t slots) const {
     for (const Width &width : problem_.widths)
       if (width.slots == slots)
-        return width.speed;
+        return priced_ && slots >= problem_.slotsPerDevice ? pricedSpeed(trial, slots / problem_.slotsPerDevice)
+                                                           : width.speed;
+    return 0;
+  }
+  double pricedSpeed(size_t trial, int64_t devices) const {
+    if (trial >= priced_->trials.size())
+      return 0;
+    const std::vector<DevicePrice> &prices = priced_->trials[trial].training;
+    for (const DevicePrice &one : prices)
+      if (one.devices == devices && one.fits && one.unitSeconds > 0)
+        return prices.front().unitSeconds / one.unitSeconds;
     return 0;
   }
 
@@ -87,7 +99,7 @@ private:
       int64_t done = 0;
       double now = 0;
       for (const Segment *segment : of[i]) {
-        const double speed = speedOf(segment->slots);
+        const double speed = speedOf(i, segment->slots);
         const bool isPart = segment->slots < problem_.slotsPerDevice;
         if (speed <= 0 ||
             static_cast<int64_t>(segment->devices.size()) != (isPart ? 1 : segment->slots / problem_.slotsPerDevice))
@@ -276,13 +288,14 @@ private:
 
   const TuningProblem &problem_;
   const TuningResult &result_;
+  const PricedTuning *const priced_;
   Verification out_;
 };
 
 } // namespace
 
-Verification verifyTuning(const TuningProblem &problem, const TuningResult &result) {
-  return Verifier(problem, result).run();
+Verification verifyTuning(const TuningProblem &problem, const TuningResult &result, const PricedTuning *priced) {
+  return Verifier(problem, result, priced).run();
 }
 
 } // namespace accord::tuning

@@ -1,11 +1,11 @@
 """The document `accord tune --json`. Made by scripts/python_package.py; do not edit."""
 
-from typing import List, Literal, Optional
+from typing import Dict, List, Literal, Optional
 
 from ..answer import Answer
 from ..record import Record, key
 
-__all__ = ["Change", "Compared", "Incumbent", "Problem", "Report", "Segment", "Space", "TimeS", "Trial", "Tune", "Value", "Width"]
+__all__ = ["Broken", "Change", "Compared", "Incumbent", "Inference", "Prices", "Problem", "Report", "Segment", "Space", "TimeS", "Training", "Trial", "TrialEntry", "Tune", "Value", "Width"]
 
 
 class Value(Record):
@@ -52,6 +52,63 @@ class Incumbent(Record):
     unit: int = key()
     time_s: float = key("", "s")
     trial: int = key()
+
+
+class Broken(Record):
+    """An object of the document."""
+
+    block: str = key("the block that states it")
+    detail: str = key("with the numbers of both sides")
+    limit: str = key("as written, or its label; or the memory of the device")
+
+
+class Inference(Record):
+    """An object of the document."""
+
+    energy_J: float = key("of a batch; 0: the machine does not say", "J")
+    memory: float = key("bytes at the peak")
+    broken: Optional[List[Broken]] = key()
+    latency_s: float = key("of a batch", "s")
+
+
+class Training(Record):
+    """An object of the document."""
+
+    microbatch: int = key("the largest that fits")
+    memory: float = key("bytes of each device at the peak")
+    broken: Optional[List[Broken]] = key()
+    devices: int = key()
+    fits: bool = key("whether no limit is broken")
+    step_s: float = key("", "s")
+    unit_s: float = key("of a unit", "s")
+
+
+class Trial(Record):
+    """An object of the document."""
+
+    inference: Optional[Inference] = key()
+    parameters: int = key("trained scalars")
+    training: List[Training] = key("by number of devices")
+
+
+class Prices(Record):
+    """What the cost model says of configurations."""
+
+    bound: List[str] = key("hyper-parameters that change prices")
+    capacity: float = key("bytes of a device")
+    devices: List[int] = key("on how many devices a trial may run")
+    exhaustive: bool = key("whether these are all configurations that there are")
+    front: List[int] = key("trials of which no other is as good in value and latency, or in value and time of a unit")
+    inference: Optional[str] = key("the `infer` block of what is deployed")
+    inference_machine: Optional[str] = key()
+    largest: Optional[str] = key()
+    largest_memory: Optional[float] = key("of the largest configuration that a device does not hold")
+    machine: str = key()
+    proposed: int = key("configurations that were looked at before they began")
+    rejected: int = key("those that broke a limit")
+    rejected_by: Dict[str, int] = key("how many each limit rejected, each configuration once")
+    training: str = key("the `train` block whose network is priced")
+    trials: List[Trial] = key("of the trials, in their order")
 
 
 class Space(Record):
@@ -119,7 +176,7 @@ class Report(Record):
     time_s: float = key("seconds of the plan", "s")
 
 
-class Trial(Record):
+class TrialEntry(Record):
     """An object of the document."""
 
     configuration: List[float] = key("a value of each hyper-parameter: a number, or the index of a choice")
@@ -134,16 +191,17 @@ class Tune(Answer):
 
     command: Literal["tune"] = key()
     version: str = key("version of accord that wrote this")
-    status: Literal["ended", "reached", "stopped"] = key()
+    status: Literal["ended", "reached", "stopped", "infeasible"] = key()
     time_s: float = key("", "s")
     assumptions: List[str] = key()
     compared: List[Compared] = key("other ways to tune, over the seeds")
     device_s: float = key("", "s")
-    ended_by: Literal["ended", "reached", "stopped"] = key("whether all trials ended, the target was reached, or somebody stopped the tuning")
+    ended_by: Literal["ended", "reached", "stopped", "infeasible"] = key("whether all trials ended, the target was reached, somebody stopped the tuning, or no configuration of the space keeps its limits")
     incumbents: List[Incumbent] = key("each better than the one before")
+    prices: Optional[Prices] = key("what the cost model says of configurations")
     problem: Problem = key()
     seeds: int = key()
     segments: List[Segment] = key("where trials ran when, by start")
     source: str = key("the table, or the program")
-    trials: List[Trial] = key("in the order in which they were proposed")
+    trials: List[TrialEntry] = key("in the order in which they were proposed")
     units: int = key()
