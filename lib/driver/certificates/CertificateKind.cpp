@@ -22,7 +22,7 @@ std::vector<CertificateKind> &kinds() {
   static std::vector<CertificateKind> all = {explorationCertificate(), ensembleCertificate(),  answerCertificate(),
                                              sparsityCertificate(),    scheduleCertificate(),  partitionCertificate(),
                                              timeCertificate(),        jobsCertificate(),      offersCertificate(),
-                                             tuningCertificate(),      placementCertificate(), latencyCertificate(),
+                                             tuningCertificate(),      serversCertificate(),   placementCertificate(), latencyCertificate(),
                                              planCertificate()};
   return all;
 }

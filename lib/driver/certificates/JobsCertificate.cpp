@@ -1,4 +1,4 @@
-// Schedules of jobs that share a cluster, choices of offers for trainings, and tunings of hyper-parameters.
+// Schedules of jobs that share a cluster, choices of offers for trainings, and tunings of hyper-parameters and servers.
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/certificates/CertificateKind.h"
@@ -9,7 +9,8 @@
 #include "lib/jobs/verify/ReplanCheck.h"
 #include "lib/launch/JobScripts.h"
 #include "lib/offers/output/OfferCertificate.h"
-#include "lib/tuning/output/TuningOutput.h"
+#include "lib/tuning/output/ServerOutput.h"
+#include "lib/tuning/verify/ServerVerifier.h"
 #include "lib/tuning/verify/TuningVerifier.h"
 #include <fmt/format.h>
 
@@ -102,6 +103,22 @@ std::optional<VerifiedCertificate> verifyChoice(const CertificateRequest &reques
   return verified;
 }
 
+std::optional<VerifiedCertificate> verifyServers(const CertificateRequest &request) {
+  const std::string file = resultFile(request.path, tuning::kServersFile);
+  auto text = readText(file, request.json, "verify");
+  if (!text)
+    return std::nullopt;
+  auto report = tuning::serversFromDocument(*text, file);
+  if (!report)
+    return refused(report.error().code, report.error().message, request.json, "verify");
+  VerifiedCertificate verified{tuning::verifyServerTuning(report->problem, report->result)};
+  if (!report->compared.empty())
+    verified.proof.trusted.push_back("what was compared over seeds");
+  if (verified.proof.holds())
+    verified.printed = filesOf(*report);
+  return verified;
+}
+
 std::optional<VerifiedCertificate> verifyTuned(const CertificateRequest &request) {
   const std::string file = resultFile(request.path, tuning::kTuningFile);
   auto text = readText(file, request.json, "verify");
@@ -122,6 +139,10 @@ std::optional<VerifiedCertificate> verifyTuned(const CertificateRequest &request
 
 CertificateKind tuningCertificate() {
   return {"tuning", [](const std::string &path) { return hasResultFile(path, tuning::kTuningFile); }, verifyTuned};
+}
+
+CertificateKind serversCertificate() {
+  return {"tuning", [](const std::string &path) { return hasResultFile(path, tuning::kServersFile); }, verifyServers};
 }
 
 CertificateKind jobsCertificate() {

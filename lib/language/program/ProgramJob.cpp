@@ -5,6 +5,7 @@
 #include "lib/language/requests/Jobs.h"
 #include "lib/language/requests/Requirements.h"
 #include "lib/language/requests/Sparsity.h"
+#include "lib/language/requests/ServerTuning.h"
 #include "lib/language/requests/Tuning.h"
 #include "lib/language/syntax/Parser.h"
 #include "llvm/ADT/StringExtras.h"
@@ -441,7 +442,9 @@ std::optional<jobs::JobsRequest> Program::jobs() {
 
 const std::optional<tuning::TuningProblem> &Program::Data::tuningOf(const ast::Declaration &block) {
   auto [slot, isNew] = tunings.try_emplace(&block);
-  if (isNew)
+  if (isNew && tunesServer(block))
+    (void)serverTuningRequest(block, *main->file, diags); // `accord tune` asks for it again, which reports nothing more
+  else if (isNew)
     slot->second = tuningRequest(block, diags, lookupIn(block));
   return slot->second;
 }
