@@ -185,14 +185,18 @@ private:
           fmt::format("'{}' has the record of another tuning: name another folder, or remove it", recordFile()));
       return std::nullopt;
     }
-    read->result.best = report.problem.baseline;
     for (const ServerInterval &one : read->result.intervals)
       if (!isSetting(report.problem.parameters, one.setting)) {
         workspace.diagnostics().error(Code::BadCommandLine, {},
                                       fmt::format("'{}' has a setting that does not exist", recordFile()));
         return std::nullopt;
       }
-    return std::move(read->result.intervals);
+    // Who starts it again has mended what failed at a safe setting.
+    std::vector<ServerInterval> &intervals = read->result.intervals;
+    if (!intervals.empty() && intervals.back().outcome == ServerInterval::Outcome::Failed &&
+        intervals.back().kind != ServerInterval::Kind::Trial)
+      intervals.pop_back();
+    return std::move(intervals);
   }
 
   int runProgram() {

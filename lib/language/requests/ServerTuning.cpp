@@ -208,6 +208,7 @@ private:
 
   std::optional<ServerParameter> parameterOf(const std::string &name, const Constant &value) {
     ServerParameter made{.name = name, .unit = {}, .values = {}, .words = {}};
+    bool isLog = false;
     if (auto *word = value.as<Word>(); word && word->text == "auto") {
       const KnownParameter *known = knownOf(name);
       if (!known || known->max == 0) {
@@ -215,7 +216,7 @@ private:
             .help("name them, for example 200 W..400 W step 25 W");
         return std::nullopt;
       }
-      made.unit = known->unit, made.isLog = known->isLog;
+      made.unit = known->unit;
       if (*known->unit)
         dimensions[name] = parseQuantity(fmt::format("1 {}", known->unit))->dimension;
       for (double one = known->min; one <= known->max; one = known->isLog ? 2 * one : one + 1)
@@ -228,25 +229,24 @@ private:
       range = arguments.good() ? arguments.get("range") : nullptr;
       if (!range)
         return std::nullopt;
-      made.isLog = true;
+      isLog = true;
     }
     auto *choice = range->as<Choice>();
-    if (!choice || (made.isLog && choice->kind != Choice::Kind::Range))
+    if (!choice || (isLog && choice->kind != Choice::Kind::Range))
       return std::nullopt;
     if (choice->kind == Choice::Kind::Set)
       return setOf(std::move(made), *range);
-    return rangeOf(std::move(made), *choice, range->range);
+    return rangeOf(std::move(made), *choice, range->range, isLog);
   }
 
-  std::optional<ServerParameter> rangeOf(ServerParameter made, const Choice &choice, SourceRange at) {
+  std::optional<ServerParameter> rangeOf(ServerParameter made, const Choice &choice, SourceRange at, bool isLog) {
     if (!hasDimension(made, choice.low, at))
       return std::nullopt;
-    const bool isPower = made.isLog || choice.kind == Choice::Kind::PowersOfTwo;
+    const bool isPower = isLog || choice.kind == Choice::Kind::PowersOfTwo;
     if (isPower && choice.low.value.sign() <= 0) {
       diags.error(Code::OutOfRange, at, fmt::format("the logarithm of '{}' is of numbers above 0", made.name));
       return std::nullopt;
     }
-    made.isLog = isPower;
     Rational value = choice.low.value;
     for (; value <= choice.high.value; value = isPower ? value * Rational(2) : value + choice.step.value) {
       if (made.values.size() >= kMaxValues) {

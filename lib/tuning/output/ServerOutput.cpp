@@ -19,7 +19,6 @@ void describeParameter(JsonFields &f, ServerParameter &parameter) {
       .about("of the values: W, B, s, …; empty: plain numbers")
       .field("unit", parameter.unit)
       .field("values", parameter.values, kAnyNumber)
-      .field("log", parameter.isLog)
       .field("words", parameter.words);
 }
 
@@ -53,7 +52,7 @@ void describeScales(JsonFields &f, ServerScales &scales) {
   f.about("standard deviations of the logarithm of the ratio, and of one measurement of it")
       .field("signal", scales.signal, NumberRange{.open = true})
       .field("noise", scales.noise, NumberRange{.open = true})
-      .about("by parameter, in the unit cube")
+      .about("by parameter, in steps")
       .field("lengths", scales.lengths, NumberRange{.open = true});
 }
 

@@ -75,20 +75,7 @@ Setting settingOf(const std::vector<ServerParameter> &parameters, int64_t number
   return out;
 }
 
-std::vector<double> pointOf(const std::vector<ServerParameter> &parameters, const Setting &setting) {
-  std::vector<double> out;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const ServerParameter &parameter = parameters[i];
-    if (!parameter.words.empty()) {
-      out.push_back(static_cast<double>(setting[i]));
-      continue;
-    }
-    auto place = [&](double value) { return parameter.isLog ? std::log(value) : value; };
-    const double low = place(parameter.values.front()), high = place(parameter.values.back());
-    out.push_back(high > low ? (place(parameter.values[static_cast<size_t>(setting[i])]) - low) / (high - low) : 0);
-  }
-  return out;
-}
+std::vector<double> pointOf(const Setting &setting) { return {setting.begin(), setting.end()}; }
 
 int64_t stepsBetween(const std::vector<ServerParameter> &parameters, const Setting &a, const Setting &b) {
   int64_t sum = 0;

@@ -15,8 +15,7 @@ namespace accord::tuning {
 struct ServerParameter {
   std::string name;
   std::string unit;               ///< as values are printed: "W", "B", "s", "Hz"; empty: plain numbers
-  std::vector<double> values;     ///< ascending, each once; empty where it has words
-  bool isLog = false;             ///< equal ratios are equally far: all values are above 0
+  std::vector<double> values;     ///< ascending, each once, one step from the next; empty where it has words
   std::vector<std::string> words; ///< none of which is nearer to another one
   size_t size() const { return words.empty() ? values.size() : words.size(); }
 };
@@ -115,9 +114,9 @@ constexpr double kReferenceReach = 6;
 constexpr double kJumpDeviations = 4, kMinJump = 0.03;
 /// A trial is at most so many steps, summed over parameters, from a setting that ran and is safe.
 constexpr int64_t kMaxSteps = 2;
-/// Medians of the priors: progress differs by 15 % over the ranges, and a number changes it over twice its range. A safe
-/// tuner takes no smaller signal and no larger lengths.
-constexpr double kSignalMedian = 0.15, kLengthMedian = 2, kWordLength = 1;
+/// Medians of the priors: progress differs by 15 %, over 16 steps of a number, so that one step changes it by 1.2 %
+/// (standard deviation). A safe tuner takes no smaller signal and no larger lengths.
+constexpr double kSignalMedian = 0.15, kLengthMedian = 16, kWordLength = 1;
 constexpr double kInterval95 = 1.959964; ///< standard deviations
 constexpr int64_t kMaxFailures = 5; ///< a tuning with more of them ends
 
@@ -130,8 +129,8 @@ std::string settingText(const std::vector<ServerParameter> &parameters, const Se
 int64_t numSettings(const std::vector<ServerParameter> &parameters); ///< at most kMaxSettings + 1
 /// Settings by number, the last parameter running fastest.
 Setting settingOf(const std::vector<ServerParameter> &parameters, int64_t number);
-/// In the unit cube, linear or logarithmic; of words their index.
-std::vector<double> pointOf(const std::vector<ServerParameter> &parameters, const Setting &setting);
+/// Where a setting lies: the index of each value, so that steps are equally far.
+std::vector<double> pointOf(const Setting &setting);
 /// Values between two settings, summed over parameters; another word is one step.
 int64_t stepsBetween(const std::vector<ServerParameter> &parameters, const Setting &a, const Setting &b);
 /// Whether each index is that of a value.

@@ -54,7 +54,9 @@ BaselineTrack::BaselineTrack(const std::vector<ServerInterval> &intervals, bool 
         value > 0 && std::isfinite(value))
       points_.push_back({i, 0, std::log(value)});
   }
-  sigma_ = sigmaOf(windowNoise(intervals));
+  const double noise = windowNoise(intervals);
+  sigma_ = sigmaOf(noise);
+  beyond_ = std::sqrt(std::max(0.0, sigma_ * sigma_ - noise * noise / static_cast<double>(kWindows)));
   size_t begin = 0; // of the segment
   for (size_t i = 1; i < points_.size(); ++i) {
     double sum = 0, weights = 0;
@@ -94,7 +96,7 @@ double BaselineTrack::deviation() const {
       const double weight = weightOf(point.interval, count_);
       squares += weight * weight, weights += weight;
     }
-  return sigma_ * std::sqrt(squares) / weights;
+  return std::hypot(sigma_ * std::sqrt(squares) / weights, beyond_);
 }
 
 bool isBelowFloor(const std::vector<ServerWindow> &windows, double reference, double referenceDeviation, double noise,

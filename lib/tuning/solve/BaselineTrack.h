@@ -20,7 +20,8 @@ public:
   std::optional<double> at(size_t interval) const;
   /// Behind the last interval.
   std::optional<double> now() const { return at(count_); }
-  /// Standard deviation of `now`.
+  /// Standard deviation of what the mean of an interval and `now` differ by, beyond the noise of windows: that of `now`,
+  /// and what sigma has beyond the window noise over sqrt(kWindows).
   double deviation() const;
 
 private:
@@ -32,7 +33,8 @@ private:
 
   std::vector<Point> points_;
   size_t count_ = 0;
-  double sigma_ = 0; ///< of one interval of the baseline
+  double sigma_ = 0;  ///< of one interval of the baseline
+  double beyond_ = 0; ///< of it beyond the noise of windows
 };
 
 /// Whether windows say with confidence that their mean ratio is below the floor, whenever they are looked at: the sum of

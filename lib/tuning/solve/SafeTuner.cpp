@@ -39,12 +39,12 @@ struct SafeTuner::Model {
 
   GaussianProcess processOf(const std::vector<ServerInterval> &record, bool isPerJoule) const {
     const BaselineTrack track(record, isPerJoule), online(record, false);
-    std::vector<GaussianRow> rows{{pointOf(problem.parameters, problem.baseline), 0, 0}};
+    std::vector<GaussianRow> rows{{pointOf(problem.baseline), 0, 0}};
     for (size_t i = 0; i < record.size(); ++i) {
       const ServerInterval &interval = record[i];
       if (interval.setting == problem.baseline)
         continue;
-      GaussianRow row{pointOf(problem.parameters, interval.setting), kFailedLog, 1};
+      GaussianRow row{pointOf(interval.setting), kFailedLog, 1};
       if (interval.outcome != Outcome::Failed) {
         const auto reference = track.at(i);
         const double value = isPerJoule ? interval.samples() / interval.joules() : interval.rate();
@@ -70,10 +70,10 @@ struct SafeTuner::Model {
   }
 
   GaussianPosterior progressAt(const Setting &setting) const {
-    return progress.at(pointOf(problem.parameters, setting));
+    return progress.at(pointOf(setting));
   }
   GaussianPosterior objectiveAt(const Setting &setting) const {
-    return (efficiency ? *efficiency : progress).at(pointOf(problem.parameters, setting));
+    return (efficiency ? *efficiency : progress).at(pointOf(setting));
   }
   bool isSafe(const GaussianPosterior &at) const { return at.mean - z * at.deviation >= std::log(problem.floor); }
 
@@ -113,7 +113,7 @@ struct SafeTuner::Model {
 SafeTuner::SafeTuner(const ServerProblem &problem) : problem_(problem) {
   const int64_t count = numSettings(problem.parameters);
   for (int64_t i = 0; i < count; ++i)
-    points_.push_back(pointOf(problem.parameters, settingOf(problem.parameters, i)));
+    points_.push_back(pointOf(settingOf(problem.parameters, i)));
   for (const ServerParameter &parameter : problem.parameters)
     isWord_.push_back(!parameter.words.empty());
 }
@@ -175,7 +175,7 @@ std::optional<ServerChoice> SafeTuner::next(const std::vector<ServerInterval> &r
   const std::vector<Setting> anchors = isCareful ? model.anchors() : std::vector<Setting>();
   double bestBound = 0;
   std::optional<Setting> best;
-  for (size_t i = 0; i < points_.size(); ++i) {
+  for (size_t i = points_.size(); i-- > 0;) { // of equal ones that with more workers, power, memory
     Setting setting = settingOf(problem_.parameters, static_cast<int64_t>(i));
     if (setting == problem_.baseline || model.banned.contains(setting) ||
         (isCareful && std::ranges::none_of(anchors, [&](const Setting &other) {

@@ -27,7 +27,7 @@ public:
   void add(const Setting &setting) {
     if (!index_.emplace(setting, points_.size()).second)
       return;
-    points_.push_back(pointOf(problem_.parameters, setting));
+    points_.push_back(pointOf(setting));
     means_.push_back(0);
     for (size_t i = 0; i + 1 < points_.size(); ++i)
       covariances_[i].push_back(kernel(points_[i], points_.back()));
@@ -142,7 +142,8 @@ struct Baselines {
       const double weight = std::exp(-(double(size) - double(where)) / kReferenceReach);
       squares += weight * weight, weights += weight;
     }
-    return weights > 0 ? sigma * std::sqrt(squares) / weights : 0;
+    const double beyond = std::max(0.0, sigma * sigma - noise * noise / double(kWindows));
+    return weights > 0 ? std::hypot(sigma * std::sqrt(squares) / weights, std::sqrt(beyond)) : 0;
   }
 
   size_t size;
@@ -190,8 +191,7 @@ private:
     for (const ServerParameter &parameter : problem_.parameters) {
       bool isRight = parameter.size() > 0 && (parameter.words.empty() || parameter.values.empty());
       for (size_t i = 0; i < parameter.values.size(); ++i)
-        isRight = isRight && (i == 0 || parameter.values[i - 1] < parameter.values[i]) &&
-                  (!parameter.isLog || parameter.values[i] > 0);
+        isRight = isRight && (i == 0 || parameter.values[i - 1] < parameter.values[i]);
       if (!isRight)
         finding("'{}' has no ascending values", parameter.name);
     }
