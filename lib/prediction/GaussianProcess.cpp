@@ -51,8 +51,7 @@ struct GaussianProcess::Data {
       values(i) = row.value;
       for (Index j = 0; j <= i; ++j)
         covariance(i, j) = covariance(j, i) = kernel(row.point, rows[static_cast<size_t>(j)].point);
-      covariance(i, i) +=
-          row.noiseFactor * scales.noise * scales.noise + kJitter * scales.signal * scales.signal;
+      covariance(i, i) += row.noiseFactor * scales.noise * scales.noise + kJitter * scales.signal * scales.signal;
     }
     factor.compute(covariance);
     isFactorized = factor.info() == Eigen::Success;

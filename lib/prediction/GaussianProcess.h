@@ -34,8 +34,8 @@ struct GaussianPosterior {
 };
 
 /// A zero-mean Gaussian process with the kernel signal^2 matern52(|(a - b) / lengths|), by Cholesky's factors of the
-/// covariance (Rasmussen and Williams, algorithm 2.1). A dimension that is a `word` has the distance 1 between different
-/// values. Deterministic.
+/// covariance (Rasmussen and Williams, algorithm 2.1). A dimension that is a `word` has the distance 1 between
+/// different values. Deterministic.
 class GaussianProcess {
 public:
   /// `isWord`: by dimension; `scales` have as many lengths.

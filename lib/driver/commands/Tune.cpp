@@ -4,8 +4,8 @@
 
 namespace accord {
 
-static const CommandEntry
-    kEntry("tune", "Search hyper-parameters, or the parameters of a server while a training runs", [](Command &command) {
+static const CommandEntry kEntry(
+    "tune", "Search hyper-parameters, or the parameters of a server while a training runs", [](Command &command) {
       auto options = Command::values<TuneOptions>();
       command.option("file", options->file, "A .dnn file with a `tuning` block").required();
       command.option("--tuning", options->tuning, "Which `tuning` block, where a file has several");
@@ -44,14 +44,15 @@ static const CommandEntry
       command.option("--seeds", options->seeds, "With --table: tunings with so many seeds, with intervals of 95 %")
           .range(1, 1000);
       command
-          .option(
-              "--compare", options->compare,
-              "With --seeds: other ways to tune, as in random/fixed:1 or density/fixed:2, of a server unsafe or random; "
-              "'all' for all that there are")
+          .option("--compare", options->compare,
+                  "With --seeds: other ways to tune, as in random/fixed:1 or density/fixed:2, of a server unsafe or "
+                  "random; "
+                  "'all' for all that there are")
           .commaSeparated();
-      command.option("-o,--output", options->output,
-                     "Folder for tune.json, tune.txt and trials.csv, of a server servers.json, servers.txt and intervals.csv; "
-                     "of programs also for their trials or record, from which an interrupted tuning goes on");
+      command.option(
+          "-o,--output", options->output,
+          "Folder for tune.json, tune.txt and trials.csv, of a server servers.json, servers.txt and intervals.csv; "
+          "of programs also for their trials or record, from which an interrupted tuning goes on");
       addJson(command, options->json);
       command.example(
           "accord tune examples/19-tune/digits.dnn --table examples/19-tune/trials.csv --devices 4 -o out/\n"

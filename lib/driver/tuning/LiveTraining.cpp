@@ -155,7 +155,8 @@ std::optional<LiveTraining::Reported> LiveTraining::nextReport(std::string &wron
              joules = object ? object->getNumber("joules") : std::nullopt;
   const bool needsJoules = request_.problem->objective == tuning::ServerObjective::SamplesPerJoule;
   if (!samples || !seconds || (needsJoules && !joules)) {
-    wrong = fmt::format("a line of progress lacks 'samples', 'seconds'{}: {}", needsJoules ? " or 'joules'" : "", shown);
+    wrong =
+        fmt::format("a line of progress lacks 'samples', 'seconds'{}: {}", needsJoules ? " or 'joules'" : "", shown);
     return std::nullopt;
   }
   const Reported report{*samples, *seconds, joules.value_or(0)};
@@ -211,8 +212,8 @@ Result<tuning::ServerRunner::Measured> LiveTraining::run(const tuning::Setting &
       }
       if (report->seconds - begin->seconds < window * (1 - 1e-9) || report->seconds <= begin->seconds)
         continue;
-      out.windows.push_back({report->seconds - begin->seconds, report->samples - begin->samples,
-                             report->joules - begin->joules});
+      out.windows.push_back(
+          {report->seconds - begin->seconds, report->samples - begin->samples, report->joules - begin->joules});
       begin = report;
       if (watch(out.windows)) {
         out.outcome = ServerInterval::Outcome::RolledBack;

@@ -1,8 +1,8 @@
 // A training that runs while the parameters of its server are tuned.
 //
 // It finds in its environment ACCORD_SETTINGS (a JSON file with the setting: `interval`, its number, and each parameter
-// by name, in watts, bytes, seconds; it is replaced as a whole whenever the setting changes) and ACCORD_PROGRESS (a file
-// to which it adds lines {"samples": 51200, "seconds": 12.5, "joules": 3100}: all since it was started, by its own
+// by name, in watts, bytes, seconds; it is replaced as a whole whenever the setting changes) and ACCORD_PROGRESS (a
+// file to which it adds lines {"samples": 51200, "seconds": 12.5, "joules": 3100}: all since it was started, by its own
 // clock; joules are needed for samples per joule alone). Lines may have more. It works in the folder of the tuning, and
 // goes on from its own checkpoint where it is started again.
 #pragma once
@@ -26,9 +26,9 @@ public:
   /// Ends the program if it runs.
   ~LiveTraining() override;
 
-  /// Starts the program where it does not run. It fails where it ends with another status than 0, where it is silent for
-  /// `silenceSeconds`, and where it reports what is no number or goes backwards; then it is ended, and started again at
-  /// the next interval. Errors are those of files (A0803) and of the engine.
+  /// Starts the program where it does not run. It fails where it ends with another status than 0, where it is silent
+  /// for `silenceSeconds`, and where it reports what is no number or goes backwards; then it is ended, and started
+  /// again at the next interval. Errors are those of files (A0803) and of the engine.
   Result<Measured> run(const tuning::Setting &setting, const Watch &watch) override;
   /// Leaves it this setting, and waits until it ends or `stop` is set. Why it failed; empty: it did not.
   Result<std::string> hold(const tuning::Setting &setting);

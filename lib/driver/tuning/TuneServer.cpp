@@ -4,7 +4,7 @@
 #include "lib/driver/SolverMonitor.h"
 #include "lib/driver/tuning/LiveTraining.h"
 #include "lib/jobs/simulate/Seeds.h"
-#include "lib/language/requests/ServerTuning.h"
+#include "lib/language/program/ServerTuning.h"
 #include "lib/language/syntax/Parser.h"
 #include "lib/service/control/MakeEngine.h"
 #include "lib/support/ClopperPearson.h"
@@ -39,11 +39,14 @@ public:
   }
 
   int run() {
-    const std::pair<bool, const char *> others[] = {
-        {options.trials.has_value(), "--trials"},      {options.target.has_value(), "--target"},
-        {!options.maxTime.empty(), "--max-time"},      {!options.history.empty(), "--history"},
-        {options.devices > 0, "--devices"},            {options.devicesPerNode > 0, "--node"},
-        {options.proposals != "density", "--proposals"}, {options.sharing != "joint", "--sharing"}};
+    const std::pair<bool, const char *> others[] = {{options.trials.has_value(), "--trials"},
+                                                    {options.target.has_value(), "--target"},
+                                                    {!options.maxTime.empty(), "--max-time"},
+                                                    {!options.history.empty(), "--history"},
+                                                    {options.devices > 0, "--devices"},
+                                                    {options.devicesPerNode > 0, "--node"},
+                                                    {options.proposals != "density", "--proposals"},
+                                                    {options.sharing != "joint", "--sharing"}};
     for (auto [isGiven, name] : others)
       if (isGiven)
         return wrong(fmt::format("{} is of hyper-parameters, and '{}' tunes a server", name, report.problem.name));
@@ -68,8 +71,7 @@ private:
     auto file = readFile(workspace.diagnostics(), options.table);
     if (!file)
       return end(kWrongInput);
-    auto table =
-        readServerTable(workspace.diagnostics().sources().text(*file).str(), options.table, report.problem);
+    auto table = readServerTable(workspace.diagnostics().sources().text(*file).str(), options.table, report.problem);
     if (!table) {
       workspace.reportAll(table.error());
       return end(kWrongInput);
@@ -122,9 +124,9 @@ private:
         constexpr double kRounding = 1e-12;
         below[i] += rateOf(one.setting) < problem.floor * base * (1 - kRounding);
         samples += one.samples();
-        expected += base * (one.outcome == ServerInterval::Outcome::Failed
-                                ? problem.intervalSeconds - problem.settleSeconds
-                                : one.seconds());
+        expected +=
+            base * (one.outcome == ServerInterval::Outcome::Failed ? problem.intervalSeconds - problem.settleSeconds
+                                                                   : one.seconds());
       }
       failures[i] = static_cast<double>(result->failures);
       progress[i] = samples / expected - 1;

@@ -1,11 +1,11 @@
 // Which training job a program means, with what the command line adds to it, and the blocks beside trainings.
 #include "lib/language/machines/ElaborateFramework.h"
 #include "lib/language/program/ProgramData.h"
+#include "lib/language/program/ServerTuning.h"
 #include "lib/language/requests/Ensembles.h"
 #include "lib/language/requests/Jobs.h"
 #include "lib/language/requests/Requirements.h"
 #include "lib/language/requests/Sparsity.h"
-#include "lib/language/requests/ServerTuning.h"
 #include "lib/language/requests/Tuning.h"
 #include "lib/language/syntax/Parser.h"
 #include "llvm/ADT/StringExtras.h"

@@ -41,10 +41,9 @@ void describeProblem(JsonFields &f, ServerProblem &problem) {
       .about("a training that reports nothing for longer has failed")
       .field("silence_s", problem.silenceSeconds)
       .field("intervals", problem.intervals, kFromOne)
-      .field("strategy", problem.strategy,
-             [](JsonVisitor &v, ServerStrategy &one) {
-               v.oneOf(one, {"safe", "unsafe", "random"}, "unknown strategy");
-             })
+      .field(
+          "strategy", problem.strategy,
+          [](JsonVisitor &v, ServerStrategy &one) { v.oneOf(one, {"safe", "unsafe", "random"}, "unknown strategy"); })
       .field("seed", problem.seed);
 }
 
@@ -92,8 +91,8 @@ std::string interval(const SeedMean &mean) {
 
 std::string comparisonText(const ServerReport &report, const TextStyle &style) {
   std::string out = fmt::format("\n  Over {} seeds, with intervals of 95 %, by the table:\n", report.seeds);
-  TextTable table("lrrrrr", {"strategy", "gain", "progress meanwhile", "intervals below the floor", "runs with one",
-                             "failures"});
+  TextTable table("lrrrrr",
+                  {"strategy", "gain", "progress meanwhile", "intervals below the floor", "runs with one", "failures"});
   for (const ComparedServer &one : report.compared)
     table.row({one.name, interval(one.gain), interval(one.progress), fmt::format("{:.2f}", one.below),
                fmt::format("{} of {} ({:.0f} .. {:.0f} %)", one.runsBelow, report.seeds, 100 * one.runsBelowLow,
@@ -169,9 +168,9 @@ std::string serversText(const ServerReport &report, const TextStyle &style) {
   const ServerProblem &problem = report.problem;
   const ServerResult &result = report.result;
   static constexpr const char *kEnds[] = {"all intervals were run", "the training is complete", "stopped", "failed"};
-  std::string out = fmt::format("server '{}': maximize {}, {}\n", problem.name,
-                                kObjectives[static_cast<size_t>(problem.objective)],
-                                kEnds[static_cast<size_t>(report.status)]);
+  std::string out =
+      fmt::format("server '{}': maximize {}, {}\n", problem.name, kObjectives[static_cast<size_t>(problem.objective)],
+                  kEnds[static_cast<size_t>(report.status)]);
   SummaryLines lines(style);
   if (!report.reason.empty())
     lines.add("failed", report.reason);
@@ -181,9 +180,8 @@ std::string serversText(const ServerReport &report, const TextStyle &style) {
                                       percent(result.gain), percent(result.gainLow), percent(result.gainHigh)));
   lines.add("setting", settingText(problem.parameters, result.best));
   lines.add("baseline", settingText(problem.parameters, problem.baseline));
-  lines.add("intervals",
-            fmt::format("{} of {} s: {} trials, {} rolled back, {} failed", result.intervals.size(),
-                        problem.intervalSeconds, result.trials, result.rollbacks, result.failures));
+  lines.add("intervals", fmt::format("{} of {} s: {} trials, {} rolled back, {} failed", result.intervals.size(),
+                                     problem.intervalSeconds, result.trials, result.rollbacks, result.failures));
   lines.add("samples", fmt::format("{:+.4g} against the baseline; {:.4g} lost by rollbacks and failures",
                                    result.gainedSamples - result.lostSamples, result.lostSamples));
   out += lines.text;

@@ -8,11 +8,11 @@ namespace accord::tuning {
 /// One strategy over the seeds of a comparison on a table.
 struct ComparedServer {
   std::string name;
-  SeedMean gain;          ///< of the setting that is taken at the end, by the table, less 1
-  SeedMean progress;      ///< samples of all intervals over those of the baseline in the same time, less 1
-  double below = 0;       ///< intervals whose setting is below the floor by the table, mean
-  double failures = 0;    ///< mean
-  int64_t runsBelow = 0;  ///< seeds with such an interval
+  SeedMean gain;         ///< of the setting that is taken at the end, by the table, less 1
+  SeedMean progress;     ///< samples of all intervals over those of the baseline in the same time, less 1
+  double below = 0;      ///< intervals whose setting is below the floor by the table, mean
+  double failures = 0;   ///< mean
+  int64_t runsBelow = 0; ///< seeds with such an interval
   double runsBelowLow = 0, runsBelowHigh = 0; ///< Clopper and Pearson's limits of their share, 95 %
 };
 

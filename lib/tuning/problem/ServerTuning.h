@@ -37,12 +37,12 @@ struct ServerProblem {
   ServerObjective objective = ServerObjective::SamplesPerSecond;
   std::vector<ServerParameter> parameters;
   Setting baseline;
-  double floor = 0.95;            ///< of the baseline's progress, 0 to 1
-  double confidence = 0.9;        ///< with which no interval is below the floor, under the model
-  double intervalSeconds = 30;    ///< of the training's clock
-  double silenceSeconds = 60;     ///< of the clock: a training that reports nothing for longer has failed
-  double settleSeconds = 3;       ///< at the start of each interval, not measured; less than the interval
-  int64_t intervals = 40;         ///< in all, those of the baseline too
+  double floor = 0.95;         ///< of the baseline's progress, 0 to 1
+  double confidence = 0.9;     ///< with which no interval is below the floor, under the model
+  double intervalSeconds = 30; ///< of the training's clock
+  double silenceSeconds = 60;  ///< of the clock: a training that reports nothing for longer has failed
+  double settleSeconds = 3;    ///< at the start of each interval, not measured; less than the interval
+  int64_t intervals = 40;      ///< in all, those of the baseline too
   ServerStrategy strategy = ServerStrategy::Safe;
   uint64_t seed = 1; ///< of random settings, and of the noise of a table
 };
@@ -72,8 +72,8 @@ struct ServerInterval {
     Failed      ///< the program died, was silent, or reported what cannot be
   } outcome = Outcome::Complete;
   Setting setting;
-  double lower = 0; ///< of a trial: lower confidence bound of the ratio when it was chosen
-  double mean = 0;  ///< and the ratio that was expected
+  double lower = 0;                   ///< of a trial: lower confidence bound of the ratio when it was chosen
+  double mean = 0;                    ///< and the ratio that was expected
   double reference = 0;               ///< samples per second of the baseline, as known when it began; 0: not yet
   std::optional<ServerScales> scales; ///< of a trial that was chosen by a posterior
   std::vector<ServerWindow> windows;
@@ -89,8 +89,8 @@ struct ServerInterval {
 /// What is taken from a tuning.
 struct ServerResult {
   std::vector<ServerInterval> intervals;
-  Setting best;             ///< the setting that stays: of the best expected objective among those known to be safe
-  double gain = 0;          ///< expected objective over that of the baseline, less 1
+  Setting best;    ///< the setting that stays: of the best expected objective among those known to be safe
+  double gain = 0; ///< expected objective over that of the baseline, less 1
   double gainLow = 0, gainHigh = 0; ///< interval of 95 % of the posterior
   int64_t trials = 0, rollbacks = 0, failures = 0;
   std::optional<ServerScales> scales, objectiveScales; ///< behind the last interval; of the objective if it is another
@@ -118,7 +118,7 @@ constexpr int64_t kMaxSteps = 2;
 /// (standard deviation). A safe tuner takes no smaller signal and no larger lengths.
 constexpr double kSignalMedian = 0.15, kLengthMedian = 16, kWordLength = 1;
 constexpr double kInterval95 = 1.959964; ///< standard deviations
-constexpr int64_t kMaxFailures = 5; ///< a tuning with more of them ends
+constexpr int64_t kMaxFailures = 5;      ///< a tuning with more of them ends
 
 // ---- Values and settings
 

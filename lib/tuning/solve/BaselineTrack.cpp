@@ -45,8 +45,7 @@ double BaselineTrack::sigmaOf(double noise) const {
   return sigma;
 }
 
-BaselineTrack::BaselineTrack(const std::vector<ServerInterval> &intervals, bool isPerJoule)
-    : count_(intervals.size()) {
+BaselineTrack::BaselineTrack(const std::vector<ServerInterval> &intervals, bool isPerJoule) : count_(intervals.size()) {
   for (size_t i = 0; i < intervals.size(); ++i) {
     const ServerInterval &interval = intervals[i];
     const double value = isPerJoule ? interval.samples() / interval.joules() : interval.rate();

@@ -20,8 +20,8 @@ public:
   std::optional<double> at(size_t interval) const;
   /// Behind the last interval.
   std::optional<double> now() const { return at(count_); }
-  /// Standard deviation of what the mean of an interval and `now` differ by, beyond the noise of windows: that of `now`,
-  /// and what sigma has beyond the window noise over sqrt(kWindows).
+  /// Standard deviation of what the mean of an interval and `now` differ by, beyond the noise of windows: that of
+  /// `now`, and what sigma has beyond the window noise over sqrt(kWindows).
   double deviation() const;
 
 private:
@@ -37,11 +37,12 @@ private:
   double beyond_ = 0; ///< of it beyond the noise of windows
 };
 
-/// Whether windows say with confidence that their mean ratio is below the floor, whenever they are looked at: the sum of
-/// log(rate / reference / floor) is below -(u(n) + n * 1.645 * deviation of the reference), with the mixture boundary
-/// u(n) = noise sqrt(2 (n + rho) log(sqrt((n + rho) / rho) / (2 alpha) + 1)), rho = 3, which a sum of normal terms of mean
-/// 0 and this noise passes at any n with probability alpha (Robbins 1970; Howard et al., Time-uniform, nonparametric,
-/// nonasymptotic confidence sequences, Annals of Statistics 2021). Logarithms are at least kMinWindowLog.
+/// Whether windows say with confidence that their mean ratio is below the floor, whenever they are looked at: the sum
+/// of log(rate / reference / floor) is below -(u(n) + n * 1.645 * deviation of the reference), with the mixture
+/// boundary u(n) = noise sqrt(2 (n + rho) log(sqrt((n + rho) / rho) / (2 alpha) + 1)), rho = 3, which a sum of normal
+/// terms of mean 0 and this noise passes at any n with probability alpha (Robbins 1970; Howard et al., Time-uniform,
+/// nonparametric, nonasymptotic confidence sequences, Annals of Statistics 2021). Logarithms are at least
+/// kMinWindowLog.
 bool isBelowFloor(const std::vector<ServerWindow> &windows, double reference, double referenceDeviation, double noise,
                   double floor, double alpha = kFalseRollback);
 

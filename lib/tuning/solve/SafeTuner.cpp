@@ -69,9 +69,7 @@ struct SafeTuner::Model {
     return {std::move(scales), tuner.isWord_, std::move(rows)};
   }
 
-  GaussianPosterior progressAt(const Setting &setting) const {
-    return progress.at(pointOf(setting));
-  }
+  GaussianPosterior progressAt(const Setting &setting) const { return progress.at(pointOf(setting)); }
   GaussianPosterior objectiveAt(const Setting &setting) const {
     return (efficiency ? *efficiency : progress).at(pointOf(setting));
   }
@@ -167,8 +165,7 @@ std::optional<ServerChoice> SafeTuner::next(const std::vector<ServerInterval> &r
 
   if (problem_.strategy == ServerStrategy::Random) {
     SplitMix random(problem_.seed * 1'000'003 + record.size());
-    choose(Kind::Trial,
-           settingOf(problem_.parameters, static_cast<int64_t>(random.below(points_.size()))));
+    choose(Kind::Trial, settingOf(problem_.parameters, static_cast<int64_t>(random.below(points_.size()))));
     return out;
   }
   const bool isCareful = problem_.strategy == ServerStrategy::Safe;
@@ -205,8 +202,8 @@ ServerResult SafeTuner::resultOf(std::vector<ServerInterval> record) const {
     out.failures += interval.outcome == Outcome::Failed;
     if (interval.kind == Kind::Baseline)
       continue;
-    const double seconds = interval.outcome == Outcome::Failed ? problem_.intervalSeconds - problem_.settleSeconds
-                                                               : interval.seconds();
+    const double seconds =
+        interval.outcome == Outcome::Failed ? problem_.intervalSeconds - problem_.settleSeconds : interval.seconds();
     const double ahead = interval.samples() - interval.reference * seconds;
     if (interval.outcome == Outcome::Complete)
       out.gainedSamples += ahead;
@@ -244,8 +241,8 @@ Result<ServerResult> tuneServer(const ServerProblem &problem, ServerRunner &runn
       break;
     const BaselineTrack track(record, false);
     const double noise = windowNoise(record), deviation = track.deviation();
-    const bool isWatched = problem.strategy == ServerStrategy::Safe && choice->kind == Kind::Trial &&
-                           choice->setting != problem.baseline;
+    const bool isWatched =
+        problem.strategy == ServerStrategy::Safe && choice->kind == Kind::Trial && choice->setting != problem.baseline;
     ACCORD_TRY(measured, runner.run(choice->setting, [&](const std::vector<ServerWindow> &windows) {
       return isWatched && isBelowFloor(windows, choice->reference, deviation, noise, problem.floor);
     }));

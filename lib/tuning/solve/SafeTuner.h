@@ -1,12 +1,12 @@
 // Parameters of a server, tuned by safe Bayesian optimization while a training runs.
 //
-// Progress is a ratio to that of the baseline; its logarithm is a Gaussian process over the parameters, which is 0 at the
-// baseline. A setting is tried only if its lower confidence bound is above the floor (safe upper confidence bounds, Sui
-// et al., Safe exploration for optimization with Gaussian processes, ICML 2015): mean - z deviation >= log(floor), where
-// z is the quantile of 1 - (1 - confidence) / intervals, so that, if progress is such a process, no interval is below
-// the floor with the stated confidence. Of those, the one with the largest upper bound of the objective is tried, which
-// is at the edge of what is known to be safe as long as little is known. Each trial is watched, rolled back as soon as
-// its windows say that it is below the floor, and then never tried again.
+// Progress is a ratio to that of the baseline; its logarithm is a Gaussian process over the parameters, which is 0 at
+// the baseline. A setting is tried only if its lower confidence bound is above the floor (safe upper confidence bounds,
+// Sui et al., Safe exploration for optimization with Gaussian processes, ICML 2015): mean - z deviation >= log(floor),
+// where z is the quantile of 1 - (1 - confidence) / intervals, so that, if progress is such a process, no interval is
+// below the floor with the stated confidence. Of those, the one with the largest upper bound of the objective is tried,
+// which is at the edge of what is known to be safe as long as little is known. Each trial is watched, rolled back as
+// soon as its windows say that it is below the floor, and then never tried again.
 //
 // All decisions follow from the problem and the record of intervals, so a tuning that was stopped goes on from there.
 #pragma once
@@ -29,7 +29,7 @@ public:
   struct Measured {
     ServerInterval::Outcome outcome = ServerInterval::Outcome::Complete;
     std::vector<ServerWindow> windows;
-    std::string reason;   ///< of one that failed
+    std::string reason;    ///< of one that failed
     bool hasEnded = false; ///< the training is over, or somebody stopped it: the interval does not count
   };
   /// Applies a setting and measures kWindows windows, fewer where the watch rolls back or the program fails.

@@ -52,9 +52,9 @@ private:
     for (size_t i = 0; i < names.size(); ++i) {
       const std::string &name = names[i].text;
       const auto found = std::ranges::find(problem_.parameters, name, &ServerParameter::name);
-      std::optional<size_t> *column = name == "samples_per_second"          ? &rate_
-                                      : name == "watts"                     ? &watts_
-                                      : name == "deviation"                 ? &deviation_
+      std::optional<size_t> *column = name == "samples_per_second" ? &rate_
+                                      : name == "watts"            ? &watts_
+                                      : name == "deviation"        ? &deviation_
                                       : found != problem_.parameters.end()
                                           ? &columns_[static_cast<size_t>(found - problem_.parameters.begin())]
                                           : nullptr;

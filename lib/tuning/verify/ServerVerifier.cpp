@@ -202,6 +202,12 @@ private:
     if (!(problem_.settleSeconds < problem_.intervalSeconds) || !(problem_.floor > 0) || !(problem_.confidence < 1) ||
         !(problem_.confidence > 0))
       finding("the floor, the confidence or the times are none");
+    if (!areScales(result_.scales) || !areScales(result_.objectiveScales))
+      finding("the scales are not those of the parameters");
+    return out_.holds() && areIntervals();
+  }
+
+  bool areIntervals() {
     if (static_cast<int64_t>(record_.size()) > problem_.intervals)
       finding("{} intervals, but at most {} are allowed", record_.size(), problem_.intervals);
     for (size_t i = 0; i < record_.size(); ++i) {
@@ -216,8 +222,6 @@ private:
       if (one.kind == Kind::Trial && problem_.strategy == ServerStrategy::Safe && !one.scales)
         finding("interval {} was chosen without a posterior", i + 1);
     }
-    if (!areScales(result_.scales) || !areScales(result_.objectiveScales))
-      finding("the scales are not those of the parameters");
     return out_.holds();
   }
 
@@ -349,9 +353,8 @@ private:
       sum += std::max(kMinWindowLog, std::log(window.samples) - std::log(window.seconds) - std::log(one.reference) -
                                          std::log(problem_.floor));
       const double count = double(n), wide = (count + 3) / 3;
-      const double limit =
-          baselines.noise * std::sqrt(6 * wide * std::log1p(std::sqrt(wide) / (2 * kFalseRollback))) +
-          count * 1.645 * baselines.deviation();
+      const double limit = baselines.noise * std::sqrt(6 * wide * std::log1p(std::sqrt(wide) / (2 * kFalseRollback))) +
+                           count * 1.645 * baselines.deviation();
       const bool isLast = n == one.windows.size();
       const double slack = 1e-9 * count;
       if (isLast && one.outcome == Outcome::RolledBack && sum > -limit + slack)

@@ -117,8 +117,7 @@ TEST(SafeTuner, FollowsABaselineThatDriftsAndJumps) {
 
 TEST(SafeTuner, KeepsItsPromiseOnSurfacesOfItsModel) {
   // Drawn from the prior on a grid; with a confidence of 0.9, an interval below the floor in at most 10 % of runs.
-  const ServerProblem problem =
-      problemOf({numbers("a", 1, 6, 1), numbers("b", 1, 6, 1)}, {2, 2}, 20);
+  const ServerProblem problem = problemOf({numbers("a", 1, 6, 1), numbers("b", 1, 6, 1)}, {2, 2}, 20);
   constexpr int kSurfaces = 30;
   int withOne = 0;
   double gain = 0;
@@ -146,8 +145,9 @@ TEST(SafeTuner, KeepsItsPromiseOnSurfacesOfItsModel) {
 
 TEST(SafeTuner, FeedsATrainingByTheRecursionOfItsLoader) {
   // Time of a step by the bounded queue, with the clock that a power cap leaves.
-  const ServerProblem problem = problemOf(
-      {numbers("loader_workers", 1, 12, 1), numbers("prefetch", 1, 4, 1), numbers("power_cap", 250, 400, 25)}, {1, 1, 6});
+  const ServerProblem problem =
+      problemOf({numbers("loader_workers", 1, 12, 1), numbers("prefetch", 1, 4, 1), numbers("power_cap", 250, 400, 25)},
+                {1, 1, 6});
   const ServerTable table = tableOf(problem, [](const std::vector<double> &values) {
     const BoardPower power = boardPower({Watts(60), Watts(400), Watts(values[2])},
                                         {.busy = 1, .vector = 0.3, .tensor = 0.6, .memory = 0.5, .link = 0}, {});
@@ -220,8 +220,8 @@ TEST(SafeTuner, TheVerifierRefusesWhatWasChanged) {
     return values[0] < 3 ? 40.0 : 100 + 4 * values[0] - 8 * std::max(0.0, values[1] - 5);
   });
   const ServerResult right = tunedOn(problem, table);
-  const auto trial = static_cast<size_t>(
-      std::ranges::find(right.intervals, Kind::Trial, &ServerInterval::kind) - right.intervals.begin());
+  const auto trial = static_cast<size_t>(std::ranges::find(right.intervals, Kind::Trial, &ServerInterval::kind) -
+                                         right.intervals.begin());
   ASSERT_LT(trial, right.intervals.size());
   auto refused = [&](auto change) {
     ServerResult wrong = right;

@@ -26,6 +26,7 @@ from .results import (
     Prune,
     Rates,
     Schedule,
+    Servers,
     Time,
     Tune,
     Verify,
@@ -1175,15 +1176,15 @@ def tune(
     seeds: Optional[int] = None,
     compare_: Optional[Union[Value, Sequence[Value]]] = None,
     out: Optional[Value] = None,
-) -> Tune:
-    """Search hyper-parameters: which trials run, how long, and on what.
+) -> Union[Tune, Servers]:
+    """Search hyper-parameters, or the parameters of a server while a training runs.
 
     file: A .dnn file with a `tuning` block
     tuning: Which `tuning` block, where a file has several
-    table_: A .csv file of trials that were run before: a column for each hyper-parameter, seconds of a unit, and 1, 2, … with the value after each unit; the tuning is simulated
+    table_: A .csv file of trials that were run before: a column for each hyper-parameter, seconds of a unit, and 1, 2, … with the value after each unit; of a server a column for each parameter and samples_per_second; the tuning is simulated
     engine: Programs train, on the machines of this engine
     engine_option: KEY=VALUE of the engine, as of accord serve: nodes=here=cpu:4 (may be repeated)
-    program: With --engine: what trains one trial, a command of the shell; docs/learning.md says what it finds in its environment
+    program: With --engine: what trains one trial, a command of the shell; of a server: the training that runs; docs/learning.md says what it finds in its environment
     devices: With --table: devices of the cluster (default: 1)
     node: With --table: devices of a node (default: all)
     trials: Trials at most (default: as the file says, else 100)
@@ -1194,8 +1195,8 @@ def tune(
     history: Folder of an earlier tuning, the best of which is tried first (may be repeated)
     seed: Of what is drawn at random (default: 1)
     seeds: With --table: tunings with so many seeds, with intervals of 95 %
-    compare_: With --seeds: other ways to tune, as in random/fixed:1 or density/fixed:2; 'all' for all that there are
-    out: Folder for tune.json, tune.txt and trials.csv; of programs also for their trials, from which an interrupted tuning goes on
+    compare_: With --seeds: other ways to tune, as in random/fixed:1 or density/fixed:2, of a server unsafe or random; 'all' for all that there are
+    out: Folder for tune.json, tune.txt and trials.csv, of a server servers.json, servers.txt and intervals.csv; of programs also for their trials or record, from which an interrupted tuning goes on
     """
     options: Options = {
         "--tuning": tuning,
@@ -1216,8 +1217,8 @@ def tune(
         "--compare": compare_,
         "--output": out,
     }
-    answer = asked("tune", [file], options, [Tune], writes=False)
-    return cast("Tune", answer)
+    answer = asked("tune", [file], options, [Tune, Servers], writes=False)
+    return cast("Union[Tune, Servers]", answer)
 
 
 @checked()

@@ -1,4 +1,5 @@
-// `tuning NAME { server { … } baseline { … } … }` -> parameters of a server, and how they are tuned while a training runs.
+// `tuning NAME { server { … } baseline { … } … }` -> parameters of a server, and how they are tuned while a training
+// runs.
 #pragma once
 #include "lib/language/syntax/Evaluate.h"
 #include "lib/tuning/problem/ServerTuning.h"

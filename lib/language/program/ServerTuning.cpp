@@ -1,4 +1,4 @@
-#include "lib/language/requests/ServerTuning.h"
+#include "lib/language/program/ServerTuning.h"
 #include "lib/language/requests/BlockReader.h"
 #include "lib/language/requests/RequestKeys.h"
 #include <fmt/format.h>
@@ -25,7 +25,8 @@ constexpr KnownParameter kKnown[] = {{"power_cap", "W", 0, 0, false},
 
 class ServerReader {
 public:
-  ServerReader(Diagnostics &diags, const Lookup &lookup) : reader(diags, lookup, "a tuning of a server"), diags(diags) {}
+  ServerReader(Diagnostics &diags, const Lookup &lookup)
+      : reader(diags, lookup, "a tuning of a server"), diags(diags) {}
   tuning::ServerProblem out;
 
   void read(const ast::Declaration &block) {
@@ -70,8 +71,9 @@ public:
     if (!reader.given("silence"))
       out.silenceSeconds = std::max(out.silenceSeconds, 2 * out.intervalSeconds);
     if (tuning::numSettings(out.parameters) > tuning::kMaxSettings)
-      diags.error(Code::OutOfRange, *reader.given("server"),
-                  fmt::format("the parameters have more than {} settings", tuning::kMaxSettings))
+      diags
+          .error(Code::OutOfRange, *reader.given("server"),
+                 fmt::format("the parameters have more than {} settings", tuning::kMaxSettings))
           .help("larger steps, or sets of fewer values");
   }
 
@@ -149,8 +151,9 @@ private:
       }
     static constexpr llvm::StringRef kTaken[] = {"interval", "samples_per_second", "watts", "deviation"};
     if (llvm::is_contained(kTaken, pair->key.text)) {
-      diags.error(Code::DuplicateName, pair->key.range,
-                  fmt::format("a parameter is not called '{}', which settings and tables have already", pair->key.text));
+      diags.error(
+          Code::DuplicateName, pair->key.range,
+          fmt::format("a parameter is not called '{}', which settings and tables have already", pair->key.text));
       return;
     }
     if (out.parameters.size() >= size_t(kMaxParameters)) {
@@ -267,7 +270,8 @@ private:
         return std::nullopt;
       if (auto *quantity = member.as<Quantity>()) {
         if (dimension && *dimension != quantity->dimension) {
-          diags.error(Code::UnexpectedUnit, member.range, fmt::format("values of '{}' have different units", made.name));
+          diags.error(Code::UnexpectedUnit, member.range,
+                      fmt::format("values of '{}' have different units", made.name));
           return std::nullopt;
         }
         dimension = quantity->dimension;
@@ -319,8 +323,8 @@ private:
       }
       reader.clauses(entry, kNoClause);
       const Constant value = reader.value(*pair->value);
-      auto found = llvm::find_if(out.parameters,
-                                 [&](const ServerParameter &one) { return one.name == pair->key.text; });
+      auto found =
+          llvm::find_if(out.parameters, [&](const ServerParameter &one) { return one.name == pair->key.text; });
       if (found == out.parameters.end()) {
         if (!isBroken)
           diags.error(Code::UnknownKey, pair->key.range,
@@ -337,7 +341,8 @@ private:
     for (const ServerParameter &parameter : out.parameters) {
       auto found = given.find(parameter.name);
       if (found == given.end())
-        diags.error(Code::MissingKey, node.kind.range, fmt::format("the baseline says nothing of '{}'", parameter.name));
+        diags.error(Code::MissingKey, node.kind.range,
+                    fmt::format("the baseline says nothing of '{}'", parameter.name));
       else
         out.baseline.push_back(found->second);
     }
@@ -356,15 +361,14 @@ private:
         return found - parameter.words.begin();
     } else if (auto *quantity = value.as<Quantity>()) {
       auto dimension = dimensions.find(parameter.name);
-      const bool isSame = dimension == dimensions.end() ? quantity->dimensionless()
-                                                        : dimension->second == quantity->dimension;
+      const bool isSame =
+          dimension == dimensions.end() ? quantity->dimensionless() : dimension->second == quantity->dimension;
       const double number = quantity->toDouble();
       for (size_t i = 0; isSame && i < parameter.values.size(); ++i)
         if (std::abs(parameter.values[i] - number) <= 1e-12 * std::abs(number))
           return static_cast<int64_t>(i);
     }
-    diags.error(Code::OutOfRange, value.range,
-                fmt::format("{} is no value of '{}'", value.describe(), parameter.name))
+    diags.error(Code::OutOfRange, value.range, fmt::format("{} is no value of '{}'", value.describe(), parameter.name))
         .help(fmt::format("its values go from {} to {}", tuning::valueText(parameter, 0),
                           tuning::valueText(parameter, static_cast<int64_t>(parameter.size()) - 1)));
     return std::nullopt;
