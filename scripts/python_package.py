@@ -42,7 +42,7 @@ COMMANDS = {
     "prune": ("prune", ["prune", "placement"]),
     "schedule": ("schedule", ["schedule"]),
     "time": ("time", ["time"]),
-    "tune": ("tune", ["tune"]),
+    "tune": ("tune", ["tune", "servers"]),
     "verify": ("verify", ["verify"]),
     "vote": ("vote", ["vote", "vote_answers"]),
 }

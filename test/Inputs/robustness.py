@@ -27,6 +27,7 @@ CORE = """microarchitecture core {
   registers r[4] { width = 32 bit }
 }
 """
+SERVERS = "tuning servers { server { n = 1..3 } baseline { n = 2 } maximize samples_per_second }\n"
 PROGRAM = """program good on core {
   add r1, r2, r3
 }
@@ -102,7 +103,7 @@ def main():
     options = parser.parse_args()
     work = options.work
     os.makedirs(work, exist_ok=True)
-    for name, text in (("good.dnn", GOOD), ("core.accel", CORE), ("good.txt", PROGRAM), ("good.trace", TRACE), ("ensemble.json", ENSEMBLE), ("votes.csv", "a\nright\n")):
+    for name, text in (("good.dnn", GOOD), ("core.accel", CORE), ("good.txt", PROGRAM), ("good.trace", TRACE), ("ensemble.json", ENSEMBLE), ("votes.csv", "a\nright\n"), ("servers.dnn", SERVERS)):
         with open(os.path.join(work, name), "w", encoding="utf-8") as out:
             out.write(text)
     subprocess.run(["accord", "compile", "good.dnn", "-o", "good.plan"], cwd=work, capture_output=True, check=True)

@@ -55,6 +55,7 @@ WRONG = [
     ("scheduling_problem", "tasks.0.modes.0.duration", -1),
     ("service_event", "number", "first"),
     ("time", "cycle_stack.0.wait", "coffee"),
+    ("servers", "intervals.0.kind", "guess"),
     ("tune", "trials.0.state", "tired"),
     ("unknown", "stopped", "tired"),
     ("verify", "findings.0.code", "X1"),

@@ -67,6 +67,7 @@ CertificateKind timeCertificate();
 CertificateKind jobsCertificate();
 CertificateKind offersCertificate();
 CertificateKind tuningCertificate();
+CertificateKind serversCertificate();
 CertificateKind latencyCertificate();
 CertificateKind placementCertificate();
 CertificateKind planCertificate();

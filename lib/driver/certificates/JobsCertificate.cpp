@@ -1,4 +1,4 @@
-// Schedules of jobs that share a cluster, choices of offers for trainings, and tunings of hyper-parameters.
+// Schedules of jobs that share a cluster, choices of offers for trainings, and tunings of hyper-parameters and servers.
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/AnswerManifest.h"
 #include "lib/driver/ExitStatus.h"
@@ -11,8 +11,10 @@
 #include "lib/jobs/verify/ReplanCheck.h"
 #include "lib/launch/JobScripts.h"
 #include "lib/offers/output/OfferCertificate.h"
+#include "lib/tuning/output/ServerOutput.h"
 #include "lib/tuning/output/TuningOutput.h"
 #include "lib/tuning/verify/PriceVerifier.h"
+#include "lib/tuning/verify/ServerVerifier.h"
 #include "lib/tuning/verify/TuningVerifier.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -136,6 +138,22 @@ Verification verifiedPrices(const tuning::TuningReport &report, const std::strin
                               [&](const tuning::Configuration &one) { return pricer.price(one); });
 }
 
+std::optional<VerifiedCertificate> verifyServers(const CertificateRequest &request) {
+  const std::string file = resultFile(request.path, tuning::kServersFile);
+  auto text = readText(file, request.json, "verify");
+  if (!text)
+    return std::nullopt;
+  auto report = tuning::serversFromDocument(*text, file);
+  if (!report)
+    return refused(report.error().code, report.error().message, request.json, "verify");
+  VerifiedCertificate verified{tuning::verifyServerTuning(report->problem, report->result)};
+  if (!report->compared.empty())
+    verified.proof.trusted.push_back("what was compared over seeds");
+  if (verified.proof.holds())
+    verified.printed = filesOf(*report);
+  return verified;
+}
+
 std::optional<VerifiedCertificate> verifyTuned(const CertificateRequest &request) {
   const std::string file = resultFile(request.path, tuning::kTuningFile);
   auto text = readText(file, request.json, "verify");
@@ -159,6 +177,10 @@ std::optional<VerifiedCertificate> verifyTuned(const CertificateRequest &request
 
 CertificateKind tuningCertificate() {
   return {"tuning", [](const std::string &path) { return hasResultFile(path, tuning::kTuningFile); }, verifyTuned};
+}
+
+CertificateKind serversCertificate() {
+  return {"tuning", [](const std::string &path) { return hasResultFile(path, tuning::kServersFile); }, verifyServers};
 }
 
 CertificateKind jobsCertificate() {

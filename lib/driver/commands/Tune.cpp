@@ -4,23 +4,24 @@
 
 namespace accord {
 
-static const CommandEntry
-    kEntry("tune", "Search hyper-parameters: which trials run, how long, and on what", [](Command &command) {
+static const CommandEntry kEntry(
+    "tune", "Search hyper-parameters, or the parameters of a server while a training runs", [](Command &command) {
       auto options = Command::values<TuneOptions>();
       command.option("file", options->file, "A .dnn file with a `tuning` block").required();
       command.option("--tuning", options->tuning, "Which `tuning` block, where a file has several");
       command.option(
           "--table", options->table,
           "A .csv file of trials that were run before: a column for each hyper-parameter, seconds of a unit, "
-          "and 1, 2, … with the value after each unit; the tuning is simulated");
+          "and 1, 2, … with the value after each unit; of a server a column for each parameter and "
+          "samples_per_second; the tuning is simulated");
       command.option("--engine", options->engine, "Programs train, on the machines of this engine")
           .oneOf({"local", "slurm"});
       command.option("--engine-option", options->engineOptions,
                      "KEY=VALUE of the engine, as of accord serve: nodes=here=cpu:4 (may be repeated)");
       command.option(
           "--program", options->program,
-          "With --engine: what trains one trial, a command of the shell; docs/learning.md says what it finds "
-          "in its environment");
+          "With --engine: what trains one trial, a command of the shell; of a server: the training that runs; "
+          "docs/learning.md says what it finds in its environment");
       command.option("--devices", options->devices, "With --table: devices of the cluster (default: 1)").range(1, 4096);
       command.option("--node", options->devicesPerNode, "With --table: devices of a node (default: all)")
           .range(1, 4096);
@@ -43,18 +44,21 @@ static const CommandEntry
       command.option("--seeds", options->seeds, "With --table: tunings with so many seeds, with intervals of 95 %")
           .range(1, 1000);
       command
-          .option(
-              "--compare", options->compare,
-              "With --seeds: other ways to tune, as in random/fixed:1 or density/fixed:2; 'all' for all that there are")
+          .option("--compare", options->compare,
+                  "With --seeds: other ways to tune, as in random/fixed:1 or density/fixed:2, of a server unsafe or "
+                  "random; "
+                  "'all' for all that there are")
           .commaSeparated();
-      command.option("-o,--output", options->output,
-                     "Folder for tune.json, tune.txt and trials.csv; of programs also for their trials, from which an "
-                     "interrupted tuning goes on");
+      command.option(
+          "-o,--output", options->output,
+          "Folder for tune.json, tune.txt and trials.csv, of a server servers.json, servers.txt and intervals.csv; "
+          "of programs also for their trials or record, from which an interrupted tuning goes on");
       addJson(command, options->json);
       command.example(
           "accord tune examples/19-tune/digits.dnn --table examples/19-tune/trials.csv --devices 4 -o out/\n"
           "         accord tune examples/19-tune/digits.dnn --engine local --engine-option "
-          "nodes=here=cpu:2 --program 'python3 examples/19-tune/train.py' -o out/");
+          "nodes=here=cpu:2 --program 'python3 examples/19-tune/train.py' -o out/\n"
+          "         accord tune examples/20-servers/server.dnn --program 'python3 train.py' -o out/");
       command.action([options] { return tune(*options); });
     });
 

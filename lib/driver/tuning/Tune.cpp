@@ -6,6 +6,7 @@
 #include "lib/driver/Workspace.h"
 #include "lib/driver/tuning/EngineTrials.h"
 #include "lib/driver/tuning/NetworkPrices.h"
+#include "lib/driver/tuning/TuneServer.h"
 #include "lib/jobs/simulate/Seeds.h"
 #include "lib/language/program/Elaborate.h"
 #include "lib/language/requests/Tuning.h"
@@ -44,6 +45,8 @@ public:
     if (!workspace.read())
       return end(kWrongInput);
     auto asked = workspace.program().tuning();
+    if (auto server = serverProblemOf(workspace, options))
+      return tuneServer(options, workspace, std::move(*server));
     if (!asked || workspace.diagnostics().hasErrors())
       return end(kWrongInput);
     report.problem = std::move(*asked);

@@ -1,6 +1,7 @@
 // Which training job a program means, with what the command line adds to it, and the blocks beside trainings.
 #include "lib/language/machines/ElaborateFramework.h"
 #include "lib/language/program/ProgramData.h"
+#include "lib/language/program/ServerTuning.h"
 #include "lib/language/requests/Ensembles.h"
 #include "lib/language/requests/Jobs.h"
 #include "lib/language/requests/Requirements.h"
@@ -443,6 +444,10 @@ const std::optional<tuning::TuningProblem> &Program::Data::tuningOf(const ast::D
   auto [slot, isNew] = tunings.try_emplace(&block);
   if (!isNew)
     return slot->second;
+  if (tunesServer(block)) {
+    (void)serverTuningRequest(block, *main->file, diags); // `accord tune` asks for it again, which reports nothing more
+    return slot->second;
+  }
   const size_t before = diags.errors();
   auto request = tuningRequest(block, diags, lookupIn(block));
   checkPricedBlocks(block, *main->file, diags);

@@ -35,6 +35,7 @@ struct TuningReport {
   std::vector<ComparedTuning> compared; ///< the tuning itself first; empty: nothing was compared
 };
 
+void describe(JsonFields &f, SeedMean &mean);
 /// All of a report.
 void describe(JsonFields &f, TuningReport &report);
 

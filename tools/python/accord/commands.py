@@ -26,7 +26,7 @@ from .results import (
     Prune,
     Rates,
     Schedule,
-    Steps,
+    Servers,
     Time,
     Tune,
     Verify,
@@ -74,10 +74,7 @@ def calibrate(
     rates: bool = False,
     application: Optional[Value] = None,
     known: Optional[Union[Value, Sequence[Value]]] = None,
-    curves: bool = False,
-    batch: Optional[int] = None,
-    metric: Optional[float] = None,
-) -> Union[Calibrate, Operations, Rates, Steps]:
+) -> Union[Calibrate, Operations, Rates]:
     """Fit a machine's parameters to measured step times.
 
     rows: Table of measured steps (.csv)
@@ -90,11 +87,8 @@ def calibrate(
     operations: The rows are single operations: fit and predict their times
     devices: With --operations: table of data sheets (default: devices.csv of the catalogue)
     rates: The rows are rates of jobs by device type (.json, Gavel) or profiles (a folder, Pollux): how well those of left-out models are predicted
-    application: With --rates: predict the rates of this one from those of all others; with --curves: its steps
+    application: With --rates: predict the rates of this one from those of all others
     known: With --application: TYPExDEVICES=RATE, what it was measured to do there
-    curves: A folder with a folder for each application, which has its validation-BATCH.csv (Pollux): how well steps with other batches are predicted from the gradient noise
-    batch: With --curves --application: the run that is known (default: with the smallest batch)
-    metric: With --curves --application: steps until this metric (default: until the end of that run)
     """
     options: Options = {
         "--target": target,
@@ -108,12 +102,9 @@ def calibrate(
         "--rates": rates,
         "--application": application,
         "--known": known,
-        "--curves": curves,
-        "--batch": batch,
-        "--metric": metric,
     }
-    answer = asked("calibrate", [rows], options, [Calibrate, Operations, Rates, Steps], writes=False)
-    return cast("Union[Calibrate, Operations, Rates, Steps]", answer)
+    answer = asked("calibrate", [rows], options, [Calibrate, Operations, Rates], writes=False)
+    return cast("Union[Calibrate, Operations, Rates]", answer)
 
 
 @checked()
@@ -1185,15 +1176,15 @@ def tune(
     seeds: Optional[int] = None,
     compare_: Optional[Union[Value, Sequence[Value]]] = None,
     out: Optional[Value] = None,
-) -> Tune:
-    """Search hyper-parameters: which trials run, how long, and on what.
+) -> Union[Tune, Servers]:
+    """Search hyper-parameters, or the parameters of a server while a training runs.
 
     file: A .dnn file with a `tuning` block
     tuning: Which `tuning` block, where a file has several
-    table_: A .csv file of trials that were run before: a column for each hyper-parameter, seconds of a unit, and 1, 2, … with the value after each unit; the tuning is simulated
+    table_: A .csv file of trials that were run before: a column for each hyper-parameter, seconds of a unit, and 1, 2, … with the value after each unit; of a server a column for each parameter and samples_per_second; the tuning is simulated
     engine: Programs train, on the machines of this engine
     engine_option: KEY=VALUE of the engine, as of accord serve: nodes=here=cpu:4 (may be repeated)
-    program: With --engine: what trains one trial, a command of the shell; docs/learning.md says what it finds in its environment
+    program: With --engine: what trains one trial, a command of the shell; of a server: the training that runs; docs/learning.md says what it finds in its environment
     devices: With --table: devices of the cluster (default: 1)
     node: With --table: devices of a node (default: all)
     trials: Trials at most (default: as the file says, else 100)
@@ -1204,8 +1195,8 @@ def tune(
     history: Folder of an earlier tuning, the best of which is tried first (may be repeated)
     seed: Of what is drawn at random (default: 1)
     seeds: With --table: tunings with so many seeds, with intervals of 95 %
-    compare_: With --seeds: other ways to tune, as in random/fixed:1 or density/fixed:2; 'all' for all that there are
-    out: Folder for tune.json, tune.txt and trials.csv; of programs also for their trials, from which an interrupted tuning goes on
+    compare_: With --seeds: other ways to tune, as in random/fixed:1 or density/fixed:2, of a server unsafe or random; 'all' for all that there are
+    out: Folder for tune.json, tune.txt and trials.csv, of a server servers.json, servers.txt and intervals.csv; of programs also for their trials or record, from which an interrupted tuning goes on
     """
     options: Options = {
         "--tuning": tuning,
@@ -1226,8 +1217,8 @@ def tune(
         "--compare": compare_,
         "--output": out,
     }
-    answer = asked("tune", [file], options, [Tune], writes=False)
-    return cast("Tune", answer)
+    answer = asked("tune", [file], options, [Tune, Servers], writes=False)
+    return cast("Union[Tune, Servers]", answer)
 
 
 @checked()

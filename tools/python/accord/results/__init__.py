@@ -22,7 +22,7 @@ from .plan import Plan as Plan
 from .prune import Prune as Prune
 from .rates import Rates as Rates
 from .schedule import Schedule as Schedule
-from .steps import Steps as Steps
+from .servers import Servers as Servers
 from .time import Time as Time
 from .tune import Tune as Tune
 from .unknown import Unknown as Unknown
