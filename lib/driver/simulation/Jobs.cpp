@@ -81,11 +81,11 @@ private:
     return llvm::any_of(chosen, [&](const ReplayPolicy &one) { return one.name == name; });
   }
 
-  /// What `learned` and `actor` begin with.
+  /// What `learned`, `bandit` and `actor` begin with.
   bool readHistory() {
     if (options.history.empty())
       return true;
-    if (!isChosen("learned") && !isChosen("actor"))
+    if (!isChosen("learned") && !isChosen("bandit") && !isChosen("actor"))
       return diags.error(Code::BadCommandLine, {}, "--history is what 'learned' begins with: --policy names no such"),
              false;
     auto file = readFile(diags, options.history);
@@ -218,6 +218,7 @@ std::vector<std::string> jobPolicies() {
           "exact_las",
           "exact",
           "learned",
+          "bandit",
           "actor",
           "srpt",
           "srsf",
