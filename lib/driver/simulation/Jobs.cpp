@@ -11,6 +11,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
+#include <utility>
 
 namespace accord {
 namespace {
@@ -32,7 +33,11 @@ public:
     for (const ReplayPolicy &policy : chosen)
       if (!simulatePolicy(policy))
         return finish(diags, kWrongInput, options.json, "jobs");
+    if (options.curve && !options.history.empty() && !simulateWithoutHistory())
+      return finish(diags, kWrongInput, options.json, "jobs");
     report.compareWith(options.reference);
+    if (options.curve)
+      report.addRegrets();
     if (!options.schedule.empty() && !writeFile(diags, options.schedule, simulationCsv(report)))
       return finish(diags, kWrongInput, options.json, "jobs");
     if (options.json)
@@ -66,7 +71,8 @@ private:
         const char *what = !found ? "this trace" : "a trace with servers that come and go";
         diags.error(Code::BadCommandLine, {},
                     fmt::format("--policy: {} cannot be replayed under '{}'; it can under {}", what, name,
-                                fmt::join(known, ", ")));
+                                fmt::join(known, ", ")))
+            .suggest(nearest(name, known));
         return false;
       }
       chosen.push_back(*found);
@@ -74,6 +80,24 @@ private:
     if (!options.actor.empty() && !isChosen("actor"))
       return diags.error(Code::BadCommandLine, {}, "--actor is who weighs jobs under 'actor': --policy names no such"),
              false;
+    return true;
+  }
+
+  static bool learns(const std::string &policy) {
+    return policy == "learned" || policy == "bandit" || policy == "actor";
+  }
+
+  /// The policies that begin with the history, without it: what the history brings.
+  bool simulateWithoutHistory() {
+    const WorkHistory known = std::exchange(replay.history(), {});
+    for (ReplayPolicy policy : chosen) {
+      if (!learns(policy.name))
+        continue;
+      policy.name += " (no history)";
+      if (!simulatePolicy(policy))
+        return false;
+    }
+    replay.history() = known;
     return true;
   }
 
@@ -117,7 +141,7 @@ private:
   bool canCompare() {
     auto refused = [&](const std::string &message) { return diags.error(Code::BadCommandLine, {}, message), false; };
     if (options.reference.empty())
-      return true;
+      return !options.curve || refused("--curve is the regret against a policy: it needs --reference");
     if (options.seeds < 5)
       return refused("--reference compares seed by seed: it needs --seeds 5 or more");
     if (options.draw == 0 && options.noise.empty() && options.mtbf.empty())
@@ -148,6 +172,7 @@ private:
     PolicyReport made;
     made.policy = replayed.name;
     made.knows = replayed.knows;
+    made.isFixed = !llvm::StringRef(made.knows).contains("work") && !learns(llvm::StringRef(made.policy).split(' ').first.str());
     for (unsigned seed = 0; seed < std::max(options.seeds, 1u); ++seed) {
       if (options.draw > 0) {
         if (!replay.draw(seed))
@@ -165,6 +190,8 @@ private:
         return false;
       }
       made.seeds.push_back(outcomeOf(seed, described, *result));
+      if (options.curve)
+        made.completions.push_back(completionsOf(described, *result));
       if (policy->maxGap())
         made.maxGap = std::max(made.maxGap.value_or(0), *policy->maxGap());
       if (const auto shield = policy->shield()) {
@@ -176,6 +203,18 @@ private:
     }
     report.policies.push_back(std::move(made));
     return true;
+  }
+
+  /// By arrival; of jobs that arrive at once, in the order of the trace.
+  static SeedCompletions completionsOf(const std::vector<SimulatedJob> &described, const SimulationResult &result) {
+    std::vector<std::pair<double, size_t>> byArrival;
+    for (size_t i = 0; i < described.size(); ++i)
+      byArrival.emplace_back(described[i].arrival, i);
+    llvm::sort(byArrival);
+    SeedCompletions completions;
+    for (const auto &[arrival, i] : byArrival)
+      completions.push_back(result.jobs[i].completion.value_or(0) - arrival);
+    return completions;
   }
 
   /// What the first seed did to each job.

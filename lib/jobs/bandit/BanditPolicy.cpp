@@ -25,7 +25,8 @@ private:
   double power;
 };
 
-BanditArm allocationArm(std::string name, KnownWork knows, double power, double moveCharge) {
+BanditArm allocationArm(std::string name, KnownWork knows, double power, double moveCharge,
+                        std::vector<double> prior) {
   return {std::move(name), [=](const WorkHistory &history, unsigned effort) {
             AllocationOptions options;
             options.knows = knows;
@@ -35,11 +36,12 @@ BanditArm allocationArm(std::string name, KnownWork knows, double power, double 
             if (power != 1)
               options.weigher = std::make_shared<PowerWeigher>(power);
             return std::make_unique<AllocationPolicy>(options);
-          }};
+          },
+          std::move(prior)};
 }
 
-template <typename Made> BanditArm objectiveArm(std::string name) {
-  return {std::move(name), [](const WorkHistory &, unsigned) { return std::make_unique<Made>(); }};
+template <typename Made> BanditArm objectiveArm(std::string name, std::vector<double> prior) {
+  return {std::move(name), [](const WorkHistory &, unsigned) { return std::make_unique<Made>(); }, std::move(prior)};
 }
 
 double meanOf(const std::vector<double> &values) {
@@ -61,17 +63,29 @@ double deviationOf(const std::vector<double> &values) {
 
 std::vector<BanditArm> plannerArms() {
   const double charge = AllocationOptions().moveCharge;
-  return {allocationArm("learned", KnownWork::Learned, 1, charge),
-          allocationArm("learned_power_half", KnownWork::Learned, 0.5, charge),
-          allocationArm("learned_power_half_still", KnownWork::Learned, 0.5, 4 * charge),
-          allocationArm("exact_las", KnownWork::Done, 1, charge),
-          objectiveArm<SiaPolicy>("sia"),
-          objectiveArm<PolluxObjective>("pollux_objective")};
+  return {allocationArm("learned", KnownWork::Learned, 1, charge, {}),
+          allocationArm("learned_power_half", KnownWork::Learned, 0.5, charge,
+                        {0, 0.002, 0.003, 0.007, 0.010, 0.002, -0.007}),
+          allocationArm("learned_power_half_still", KnownWork::Learned, 0.5, 4 * charge,
+                        {-0.064, 0.016, 0.051, 0.047, 0.025, -0.016, -0.024}),
+          allocationArm("exact_las", KnownWork::Done, 1, charge,
+                        {-0.099, -0.100, 0.092, 0.079, 0.040, -0.026, -0.020}),
+          objectiveArm<SiaPolicy>("sia", {-0.048, -0.104, 0.048, 0.040, 0.017, -0.001, 0.003}),
+          objectiveArm<PolluxObjective>("pollux_objective", {-0.047, -0.046, 0.040, 0.036, 0.017, -0.002, -0.009})};
+}
+
+static std::vector<std::vector<double>> priorsOf(const std::vector<BanditArm> &arms) {
+  std::vector<std::vector<double>> priors;
+  for (const BanditArm &arm : arms) {
+    priors.push_back(arm.prior);
+    priors.back().resize(BanditPolicy::contextNames().size(), 0);
+  }
+  return priors;
 }
 
 BanditPolicy::BanditPolicy(BanditOptions given)
     : options(std::move(given)), memory(options.minExpected),
-      bandit(options.arms.size(), contextNames().size(), options.noise, options.prior), random(options.seed),
+      bandit(priorsOf(options.arms), options.noise, options.prior), random(options.seed),
       next(options.firstReplay) {
   count.rounds.resize(options.arms.size());
   policy = options.arms.front().make(options.history, AllocationOptions().effort);
@@ -134,7 +148,7 @@ std::optional<double> BanditPolicy::replayed(const Cluster &cluster, const Belie
       options.simulation.round *
       std::max(1.0, std::ceil(trace.jobs.back().arrival / options.simulation.round / options.maxRounds));
   constexpr unsigned kReplayEffort = 2;
-  const std::unique_ptr<Policy> made = options.arms[arm].make(options.history, kReplayEffort);
+  const std::unique_ptr<Policy> made = options.arms[arm].make(trace.history, kReplayEffort);
   auto result = simulate(cluster, trace.jobs, *made, simulation);
   if (!result)
     return std::nullopt;
@@ -147,9 +161,9 @@ std::vector<bool> BanditPolicy::onlyFirst() const {
   return arms;
 }
 
-void BanditPolicy::replay(const Cluster &cluster, const std::vector<double> &seen) {
+void BanditPolicy::replay(const Cluster &cluster) {
   for (size_t draw = 0; draw < options.draws; ++draw) {
-    const BelievedTrace trace = memory.believe(random, options.maxJobs, draw > 0);
+    const BelievedTrace trace = memory.believe(random, options.maxJobs, options.history);
     if (trace.jobs.empty())
       return;
     const std::optional<double> base = replayed(cluster, trace, 0);
@@ -182,8 +196,8 @@ std::vector<JobPlacement> BanditPolicy::decide(double now, const Cluster &cluste
   memory.look(cluster, jobs);
   if (memory.numComplete() >= next) {
     next = std::max(next + 1, static_cast<size_t>(std::ceil(options.growth * static_cast<double>(memory.numComplete()))));
-    const std::vector<double> seen = context(whole, jobs.size());
-    replay(whole, seen);
+    seen = context(whole, jobs.size());
+    replay(whole);
     const size_t best = bandit.choose(seen, -options.caution, onlyFirst());
     const ExpectedReward expected = bandit.expect(best, seen);
     use(expected.mean > options.caution * expected.deviation ? best : 0);

@@ -20,9 +20,12 @@ namespace accord::jobs {
 struct BanditArm {
   std::string name;
   std::function<std::unique_ptr<Policy>(const WorkHistory &history, unsigned effort)> make;
+  /// What its reward is expected to be before any replay: a number for each of a context, or none for 0.
+  std::vector<double> prior = {};
 };
 
-/// The arms of `accord jobs --policy bandit`: `learned` first, then what docs/learning.md says.
+/// The arms of `accord jobs --policy bandit`: `learned` first, then what docs/learning.md says. Their priors are ridge
+/// regressions on simulations of drawn jobs (lib/jobs/actor/SyntheticJobs.h), none of a trace that anybody measured.
 std::vector<BanditArm> plannerArms();
 
 struct BanditOptions {
@@ -32,15 +35,15 @@ struct BanditOptions {
   uint64_t seed = 0;                           ///< of replays
   double minExpected = AllocationOptions().minExpected;
   size_t firstReplay = 4;     ///< complete jobs before which nothing is replayed
-  double growth = 1.25;       ///< of the number of complete jobs from one series of replays to the next
-  size_t draws = 3;           ///< traces of a series
+  double growth = 1.4;        ///< of the number of complete jobs from one series of replays to the next
+  size_t draws = 2;           ///< traces of a series
   size_t pulls = 2;           ///< arms, besides the first, that are replayed on each of them
-  size_t maxJobs = 96;        ///< of a trace
-  double maxRounds = 200;     ///< that a trace may take until its last arrival; rounds are longer where it takes more
+  size_t maxJobs = 64;        ///< of a trace
+  double maxRounds = 100;     ///< that a trace may take until its last arrival; rounds are longer where it takes more
   double noise = 0.08;        ///< standard deviation of the reward of a replay
-  double prior = 0.05;        ///< of each number of theta, before any replay
+  double prior = 0.02;        ///< of each number of theta, before any replay
   double explore = 1;         ///< deviations above the mean by which arms are chosen for replays
-  double caution = 1;         ///< deviations below the mean by which an arm has to be better than the first
+  double caution = 0.5;       ///< deviations below the mean by which an arm has to be better than the first
 };
 
 /// What the bandit did, for reports and tests.
@@ -62,10 +65,12 @@ public:
   const BanditCounts &counts() const { return count; }
   const BanditOptions &settings() const { return options; }
   const LinearBandit &model() const { return bandit; }
+  /// Of the last series of replays; empty before.
+  const std::vector<double> &lastContext() const { return seen; }
 
 private:
   std::vector<double> context(const Cluster &cluster, size_t waiting) const;
-  void replay(const Cluster &cluster, const std::vector<double> &seen);
+  void replay(const Cluster &cluster);
   /// The mean completion of a believed trace under an arm; nothing where it cannot be simulated.
   std::optional<double> replayed(const Cluster &cluster, const BelievedTrace &trace, size_t arm) const;
   void use(size_t arm);
@@ -78,6 +83,7 @@ private:
   Cluster whole; ///< the largest that was seen
   size_t current = 0, next;
   std::unique_ptr<Policy> policy; ///< of the current arm
+  std::vector<double> seen; ///< the last context
   double worstGap = 0;
   BanditCounts count;
   std::optional<Error> error;

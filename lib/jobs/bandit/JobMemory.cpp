@@ -1,6 +1,5 @@
 #include "lib/jobs/bandit/JobMemory.h"
 #include "lib/jobs/simulate/Seeds.h"
-#include "lib/support/StableSort.h"
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -115,26 +114,22 @@ double JobMemory::drawWork(const RememberedJob &job, SplitMix &random) const {
   return job.work - std::max(job.work, minExpected * rate) * std::log1p(-random.unit());
 }
 
-BelievedTrace JobMemory::believe(SplitMix &random, size_t maxJobs, bool isRedrawn) const {
-  std::vector<const RememberedJob *> known; // by arrival
+BelievedTrace JobMemory::believe(SplitMix &random, size_t maxJobs, const WorkHistory &known) const {
+  std::vector<const RememberedJob *> halves;
+  std::vector<double> arrivals;
   for (const auto &[number, job] : remembered)
     if (job.bestRate() > 0)
-      known.push_back(&job);
-  stableSort(known, [](const RememberedJob *a, const RememberedJob *b) { return a->description.arrival < b->description.arrival; });
-  const size_t count = std::min(known.size(), maxJobs);
-  std::vector<DrawnJob> drawn;
-  if (isRedrawn) {
-    std::vector<double> arrivals;
-    for (const RememberedJob *job : known)
-      arrivals.push_back(job->description.arrival);
-    drawn = drawTrace(arrivals, count, 1, random.next());
-  } else {
-    for (size_t i = known.size() - count; i < known.size(); ++i)
-      drawn.push_back({i, known[i]->description.arrival - known[known.size() - count]->description.arrival});
-  }
+      halves.push_back(&job), arrivals.push_back(job.description.arrival);
+  for (size_t i = halves.size(); i > 1; --i)
+    std::swap(halves[i - 1], halves[random.below(i)]);
+  const size_t half = (halves.size() + 1) / 2;
   BelievedTrace trace;
-  for (const DrawnJob &one : drawn) {
-    const RememberedJob &job = *known[one.job];
+  trace.history = known;
+  for (size_t i = half; i < halves.size(); ++i)
+    if (halves[i]->isComplete)
+      trace.history.add({halves[i]->description.application, halves[i]->work, halves[i]->bestRate()});
+  for (const DrawnJob &one : drawTrace(arrivals, std::min(halves.size(), maxJobs), 1, random.next())) {
+    const RememberedJob &job = *halves[random.below(half)];
     SimulatedJob made = job.description;
     made.arrival = one.arrival;
     made.progress = [options = std::make_shared<const std::vector<DeviceOption>>(job.options),

@@ -20,9 +20,10 @@ struct RememberedJob {
   double bestRate() const; ///< work a second where it is fastest; 0: it has no option
 };
 
-/// A trace of jobs as the cluster believes them to be.
+/// A trace of jobs as the cluster believes them to be, and the complete jobs that a policy knows when it begins.
 struct BelievedTrace {
   std::vector<SimulatedJob> jobs; ///< by arrival
+  WorkHistory history;
 };
 
 class JobMemory {
@@ -41,13 +42,15 @@ public:
   /// The complete jobs, on top of a history.
   WorkHistory historyFrom(WorkHistory history) const;
 
-  /// A trace of as many jobs as are remembered, at most `maxJobs` (more than 0). Jobs that are not complete get a work
-  /// that is drawn: that of a complete job of their application which had more, or one more case that stands for what
-  /// these do not say: the same of all applications, in seconds where the job is fastest, where once more one case
-  /// stands for the unknown: an exponential time whose mean is what is done, at least `minExpected`. That is the model
-  /// of `WorkHistory`. `isRedrawn`: the jobs are drawn with replacement and arrive at random with the rate of the past
-  /// (`drawTrace`); else they are the last ones, and arrive as they did.
-  BelievedTrace believe(SplitMix &random, size_t maxJobs, bool isRedrawn) const;
+  /// A trace of as many jobs as are remembered, at most `maxJobs` (more than 0), which arrive at random with the rate of
+  /// the past (`drawTrace`). The remembered jobs are split in two halves at random: the jobs of the trace are drawn with
+  /// replacement from one, and the complete jobs of the other are added to `known`, which gives the history. So a policy
+  /// knows as many jobs as it will have seen soon, and none of those that it is replayed on. Jobs that are not complete
+  /// get a work that is drawn: that of a complete job of their application which had more, or one more case that stands
+  /// for what these do not say: the same of all applications, in seconds where the job is fastest, where once more one
+  /// case stands for the unknown: an exponential time whose mean is what is done, at least `minExpected`. That is the
+  /// model of `WorkHistory`.
+  BelievedTrace believe(SplitMix &random, size_t maxJobs, const WorkHistory &known) const;
 
 private:
   double drawWork(const RememberedJob &job, SplitMix &random) const;

@@ -15,13 +15,16 @@ double dot(const std::vector<double> &a, const std::vector<double> &b) {
 
 } // namespace
 
-LinearBandit::LinearBandit(size_t arms, size_t features, double noise, double prior)
-    : features(features), noise(noise), models(arms) {
-  for (Model &model : models) {
-    model.sum.assign(features, 0);
+LinearBandit::LinearBandit(const std::vector<std::vector<double>> &means, double noise, double prior)
+    : features(means.empty() ? 0 : means.front().size()), noise(noise) {
+  const double ridge = noise * noise / (prior * prior);
+  for (const std::vector<double> &mean : means) {
+    Model &model = models.emplace_back();
+    for (double number : mean)
+      model.sum.push_back(ridge * number);
     model.inverse.assign(features * features, 0);
     for (size_t i = 0; i < features; ++i)
-      model.inverse[i * features + i] = prior * prior / (noise * noise);
+      model.inverse[i * features + i] = 1 / ridge;
   }
 }
 

@@ -11,13 +11,15 @@ struct ExpectedReward {
 };
 
 /// The reward of an arm is assumed to be theta . x with normal noise, where theta is the arm's own and x the context.
-/// Before any reward, each number of theta is normal with mean 0. So what is known of theta is normal too (Bayesian
-/// linear regression): its mean is inverse(A) b, its covariance noise^2 inverse(A), where A is the ridge times the
-/// identity plus the sum of x x', b is the sum of reward times x, and the ridge is noise^2 / prior^2.
+/// Before any reward, each number of theta is normal with a mean that is given. So what is known of theta is normal too
+/// (Bayesian linear regression): its mean is inverse(A) b, its covariance noise^2 inverse(A), where A is the ridge times
+/// the identity plus the sum of x x', b is the ridge times the first mean plus the sum of reward times x, and the ridge
+/// is noise^2 / prior^2.
 class LinearBandit {
 public:
-  /// Standard deviations: `noise` of one reward, `prior` of each number of theta; both more than 0.
-  LinearBandit(size_t arms, size_t features, double noise, double prior);
+  /// `means`: of theta before any reward, for each arm as many numbers as there are features. Standard deviations:
+  /// `noise` of one reward, `prior` of each number of theta; both more than 0.
+  LinearBandit(const std::vector<std::vector<double>> &means, double noise, double prior);
 
   size_t arms() const { return models.size(); }
   /// A reward of an arm in a context, which has a number for each feature.
