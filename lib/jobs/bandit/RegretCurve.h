@@ -35,6 +35,6 @@ struct RegretCurve {
 /// Parity: the smallest number of jobs (of all, not of the points alone) from which on the mean change is at most
 /// `tolerance`. Empty without seeds or jobs; what one of them has more than the other does not count.
 RegretCurve regretCurve(const std::vector<SeedCompletions> &policy, const std::vector<SeedCompletions> &other,
-                        size_t numPoints = 10, double tolerance = 0.02);
+                        size_t numPoints = 12, double tolerance = 0.02);
 
 } // namespace accord::jobs

@@ -280,7 +280,7 @@ std::string parityText(const Parity &parity) {
   return fmt::format("{} ({} .. {})", jobs(parity.jobs), jobs(parity.low), jobs(parity.high));
 }
 
-/// Regret after about a quarter, a half and all of the jobs.
+/// Regret after a quarter, a half and all of the jobs.
 std::string regretText(const SimulationReport &report, const TextStyle &style) {
   const std::vector<RegretPoint> &points = report.regrets.front().curve.points;
   std::vector<size_t> shown;
