@@ -84,7 +84,7 @@ static std::vector<std::vector<double>> priorsOf(const std::vector<BanditArm> &a
 }
 
 BanditPolicy::BanditPolicy(BanditOptions given)
-    : options(std::move(given)), memory(options.minExpected),
+    : options(std::move(given)), memory(options.minExpected, options.history),
       bandit(priorsOf(options.arms), options.noise, options.prior), random(options.seed),
       next(options.firstReplay) {
   count.rounds.resize(options.arms.size());
@@ -163,7 +163,7 @@ std::vector<bool> BanditPolicy::onlyFirst() const {
 
 void BanditPolicy::replay(const Cluster &cluster) {
   for (size_t draw = 0; draw < options.draws; ++draw) {
-    const BelievedTrace trace = memory.believe(random, options.maxJobs, options.history);
+    const BelievedTrace trace = memory.believe(random, options.maxJobs);
     if (trace.jobs.empty())
       return;
     const std::optional<double> base = replayed(cluster, trace, 0);
@@ -187,7 +187,7 @@ void BanditPolicy::use(size_t arm) {
   worstGap = maxGap().value_or(0);
   current = arm;
   ++count.switches;
-  policy = options.arms[arm].make(memory.historyFrom(options.history), AllocationOptions().effort);
+  policy = options.arms[arm].make(memory.completeJobs(), AllocationOptions().effort);
 }
 
 std::vector<JobPlacement> BanditPolicy::decide(double now, const Cluster &cluster, const std::vector<JobView> &jobs) {

@@ -88,11 +88,12 @@ void JobMemory::complete(const JobView &view, double work) {
   }
 }
 
-WorkHistory JobMemory::historyFrom(WorkHistory history) const {
+WorkHistory JobMemory::completeJobs() const {
+  WorkHistory complete = history;
   for (const auto &[number, job] : remembered)
     if (job.isComplete)
-      history.add({job.description.application, job.work, job.bestRate()});
-  return history;
+      complete.add({job.description.application, job.work, job.bestRate()});
+  return complete;
 }
 
 double JobMemory::drawWork(const RememberedJob &job, SplitMix &random) const {
@@ -114,7 +115,7 @@ double JobMemory::drawWork(const RememberedJob &job, SplitMix &random) const {
   return job.work - std::max(job.work, minExpected * rate) * std::log1p(-random.unit());
 }
 
-BelievedTrace JobMemory::believe(SplitMix &random, size_t maxJobs, const WorkHistory &known) const {
+BelievedTrace JobMemory::believe(SplitMix &random, size_t maxJobs) const {
   std::vector<const RememberedJob *> halves;
   std::vector<double> arrivals;
   for (const auto &[number, job] : remembered)
@@ -124,7 +125,7 @@ BelievedTrace JobMemory::believe(SplitMix &random, size_t maxJobs, const WorkHis
     std::swap(halves[i - 1], halves[random.below(i)]);
   const size_t half = (halves.size() + 1) / 2;
   BelievedTrace trace;
-  trace.history = known;
+  trace.history = history;
   for (size_t i = half; i < halves.size(); ++i)
     if (halves[i]->isComplete)
       trace.history.add({halves[i]->description.application, halves[i]->work, halves[i]->bestRate()});

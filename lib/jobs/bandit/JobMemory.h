@@ -28,8 +28,10 @@ struct BelievedTrace {
 
 class JobMemory {
 public:
-  /// Seconds that a job is expected to have left where nothing is known, at least (`AllocationOptions::minExpected`).
-  explicit JobMemory(double minExpected) : minExpected(minExpected) {}
+  /// `minExpected`: seconds that a job is expected to have left where nothing is known, at least
+  /// (`AllocationOptions::minExpected`). `history`: jobs that were complete before.
+  explicit JobMemory(double minExpected, const WorkHistory &history = {})
+      : minExpected(minExpected), history(history), works(history.workOf()), seconds(history.secondsOfAll()) {}
 
   /// The jobs that are here in a round. Rates are taken in rounds 1, 2, 4, 8, … of a job, for gradients make them
   /// change slowly. Jobs whose speed is not known yet are left out.
@@ -39,26 +41,27 @@ public:
   size_t numJobs() const { return remembered.size(); }
   size_t numComplete() const { return completions; }
   const std::map<size_t, RememberedJob> &jobs() const { return remembered; }
-  /// The complete jobs, on top of a history.
-  WorkHistory historyFrom(WorkHistory history) const;
+  /// The complete jobs, on top of those that were complete before.
+  WorkHistory completeJobs() const;
 
   /// A trace of as many jobs as are remembered, at most `maxJobs` (more than 0), which arrive at random with the rate of
   /// the past (`drawTrace`). The remembered jobs are split in two halves at random: the jobs of the trace are drawn with
-  /// replacement from one, and the complete jobs of the other are added to `known`, which gives the history. So a policy
+  /// replacement from one, and the complete jobs of the other are the history, on top of those before. So a policy
   /// knows as many jobs as it will have seen soon, and none of those that it is replayed on. Jobs that are not complete
   /// get a work that is drawn: that of a complete job of their application which had more, or one more case that stands
   /// for what these do not say: the same of all applications, in seconds where the job is fastest, where once more one
   /// case stands for the unknown: an exponential time whose mean is what is done, at least `minExpected`. That is the
   /// model of `WorkHistory`.
-  BelievedTrace believe(SplitMix &random, size_t maxJobs, const WorkHistory &known) const;
+  BelievedTrace believe(SplitMix &random, size_t maxJobs) const;
 
 private:
   double drawWork(const RememberedJob &job, SplitMix &random) const;
 
   double minExpected;
+  WorkHistory history;
   std::map<size_t, RememberedJob> remembered;       ///< by number
-  std::map<std::string, std::vector<double>> works; ///< of complete jobs, by application
-  std::vector<double> seconds;                      ///< of all complete jobs: work / best rate
+  std::map<std::string, std::vector<double>> works; ///< of complete jobs, by application; with the history
+  std::vector<double> seconds;                      ///< of all of these: work / best rate
   size_t completions = 0;
 };
 

@@ -145,7 +145,7 @@ TEST(JobMemory, BelievesWhatItSawAndNothingMore) {
   EXPECT_EQ(memory.numJobs(), 12u);
   for (uint64_t seed = 0; seed < 50; ++seed) {
     SplitMix random(seed), again(seed);
-    const BelievedTrace trace = memory.believe(random, 8, {}), same = memory.believe(again, 8, {});
+    const BelievedTrace trace = memory.believe(random, 8), same = memory.believe(again, 8);
     ASSERT_EQ(trace.jobs.size(), 8u);
     std::set<std::string> drawn;
     double last = 0;
@@ -170,6 +170,20 @@ TEST(JobMemory, BelievesWhatItSawAndNothingMore) {
       complete += std::stoul(name) < 6;
     EXPECT_LE(trace.history.size() + complete, 6u);
   }
+}
+
+TEST(JobMemory, DrawsWorkFromAHistory) {
+  WorkHistory history;
+  for (int i = 0; i < 2000; ++i)
+    history.add({"a", 7777, 1});
+  std::vector<SimulatedJob> jobs = secretJobs(1, 3);
+  jobs[0].application = "a";
+  const auto progress = jobs[0].progress();
+  JobMemory memory(1800, history);
+  memory.look(kTwoTypes, {{0, &jobs[0], progress.get(), {}, 0, 0, 0}});
+  SplitMix random(0);
+  EXPECT_EQ(memory.believe(random, 1).jobs.at(0).progress()->workLeft(), 7777);
+  EXPECT_EQ(memory.completeJobs().size(), 2000u);
 }
 
 /// One job at a time, by arrival: as bad as it can be where there are four devices.

@@ -31,13 +31,13 @@ TEST(RegretCurve, IsTheSumOverTheFirstJobs) {
 }
 
 TEST(RegretCurve, ReachesParityWhereItStaysWithinTheTolerance) {
-  // 10 jobs that take twice as long, then as long: after n jobs the change is 10 / n, so 2 % are reached after 500.
+  // 10 jobs that take twice as long, then as long: after n jobs the change is 10 / n, so 3 % are reached after 334.
   SeedCompletions slow(10, 2), same(990, 1), all(1000, 1);
   slow.insert(slow.end(), same.begin(), same.end());
-  const Parity parity = regretCurve({slow, slow}, {all, all}).parity;
-  EXPECT_EQ(parity.jobs, 500u);
-  EXPECT_EQ(parity.low, 500u);
-  EXPECT_EQ(parity.high, 500u);
+  const Parity parity = regretCurve({slow, slow}, {all, all}, 12, 0.03).parity;
+  EXPECT_EQ(parity.jobs, 334u);
+  EXPECT_EQ(parity.low, 334u);
+  EXPECT_EQ(parity.high, 334u);
   // Within the tolerance at first, and not at the end: never.
   EXPECT_EQ(regretCurve({{1, 1, 1, 2}}, {{1, 1, 1, 1}}).parity.jobs, std::nullopt);
   // Shorter from the first on.
