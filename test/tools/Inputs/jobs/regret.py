@@ -26,7 +26,7 @@ for regret in document["regrets"]:
         times = [[policy["jobs"][i]["completion_s"] - policy["jobs"][i]["arrival_s"] for i in order] for policy in (mine, other)]
         for point in points:
             first, second = (sum(some[: point["jobs"]]) for some in times)
-            assert abs(point["regret_s"]["mean"] - (first - second)) < 1e-3, (point, first - second)
+            assert abs(point["regret_s"]["mean"] - (first - second)) < 3e-4 * second, (point, first - second)  # jobs do whole steps
         expected = jobs + 1
         for number in range(jobs, 0, -1):
             if sum(times[0][:number]) / sum(times[1][:number]) - 1 > 0.02:
