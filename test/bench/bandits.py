@@ -91,7 +91,7 @@ def curves(accord, data):
                     shown = [percent(points[len(points) * quarter // 4 - 1]["change"]) for quarter in (1, 2, 4)]
                     total, parity = points[-1]["regret_s"], regret["parity"]
                     policy = regret["policy"].replace(" (no history)", "")
-                    against = regret["against"] + (", the best fixed" if regret["against_best_fixed"] else "")
+                    against = regret["reference"] + (", the best fixed" if regret["is_best_fixed"] else "")
                     print(f"| {name} | `{policy}` | {origin if isLearned else '–'} | {against} | " + " | ".join(shown) +
                           f" | {total['mean'] / 3600:+,.1f} h ({total['low'] / 3600:+,.1f} .. {total['high'] / 3600:+,.1f}) | "
                           f"{jobs(parity, 'jobs')} ({jobs(parity, 'low')} .. {jobs(parity, 'high')}) |", flush=True)

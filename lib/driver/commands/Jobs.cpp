@@ -85,9 +85,10 @@ static const CommandEntry kEntry(
           .option("--reference", options->reference,
                   "Policy with which the others are compared seed by seed: shorter, longer or no gain")
           .oneOf(jobPolicies());
-      command.flag("--curve", options->curve,
-                   "With --reference: the regret of each policy after so many jobs, and after how many it is within 2 %; "
-                   "with --history, policies that learn are simulated without it too");
+      command.flag(
+          "--curve", options->curve,
+          "With --reference: the regret of each policy after so many jobs, and after how many it is within 2 %; "
+          "with --history, policies that learn are simulated without it too");
       command.option("--noise", options->noise,
                      "Log-normal noise of speeds, 5% for example: of each job, and of each job in each round");
       command.option("--mtbf", options->mtbf, "Mean time between failures of a server, 30d for example");

@@ -69,9 +69,10 @@ private:
                false;
       if (!found || !canRun(*found)) {
         const char *what = !found ? "this trace" : "a trace with servers that come and go";
-        diags.error(Code::BadCommandLine, {},
-                    fmt::format("--policy: {} cannot be replayed under '{}'; it can under {}", what, name,
-                                fmt::join(known, ", ")))
+        diags
+            .error(Code::BadCommandLine, {},
+                   fmt::format("--policy: {} cannot be replayed under '{}'; it can under {}", what, name,
+                               fmt::join(known, ", ")))
             .suggest(nearest(name, known));
         return false;
       }
@@ -172,7 +173,8 @@ private:
     PolicyReport made;
     made.policy = replayed.name;
     made.knows = replayed.knows;
-    made.isFixed = !llvm::StringRef(made.knows).contains("work") && !learns(llvm::StringRef(made.policy).split(' ').first.str());
+    made.isFixed =
+        !llvm::StringRef(made.knows).contains("work") && !learns(llvm::StringRef(made.policy).split(' ').first.str());
     for (unsigned seed = 0; seed < std::max(options.seeds, 1u); ++seed) {
       if (options.draw > 0) {
         if (!replay.draw(seed))

@@ -25,9 +25,9 @@ private:
   double power;
 };
 
-BanditArm allocationArm(std::string name, KnownWork knows, double power, double moveCharge,
-                        std::vector<double> prior) {
-  return {std::move(name), [=](const WorkHistory &history, unsigned effort) {
+BanditArm allocationArm(std::string name, KnownWork knows, double power, double moveCharge, std::vector<double> prior) {
+  return {std::move(name),
+          [=](const WorkHistory &history, unsigned effort) {
             AllocationOptions options;
             options.knows = knows;
             options.moveCharge = moveCharge;
@@ -68,8 +68,7 @@ std::vector<BanditArm> plannerArms() {
                         {0, 0.002, 0.003, 0.007, 0.010, 0.002, -0.007}),
           allocationArm("learned_power_half_still", KnownWork::Learned, 0.5, 4 * charge,
                         {-0.064, 0.016, 0.051, 0.047, 0.025, -0.016, -0.024}),
-          allocationArm("exact_las", KnownWork::Done, 1, charge,
-                        {-0.099, -0.100, 0.092, 0.079, 0.040, -0.026, -0.020}),
+          allocationArm("exact_las", KnownWork::Done, 1, charge, {-0.099, -0.100, 0.092, 0.079, 0.040, -0.026, -0.020}),
           objectiveArm<SiaPolicy>("sia", {-0.048, -0.104, 0.048, 0.040, 0.017, -0.001, 0.003}),
           objectiveArm<PolluxObjective>("pollux_objective", {-0.047, -0.046, 0.040, 0.036, 0.017, -0.002, -0.009})};
 }
@@ -85,8 +84,7 @@ static std::vector<std::vector<double>> priorsOf(const std::vector<BanditArm> &a
 
 BanditPolicy::BanditPolicy(BanditOptions given)
     : options(std::move(given)), memory(options.minExpected, options.history),
-      bandit(priorsOf(options.arms), options.noise, options.prior), random(options.seed),
-      next(options.firstReplay) {
+      bandit(priorsOf(options.arms), options.noise, options.prior), random(options.seed), next(options.firstReplay) {
   count.rounds.resize(options.arms.size());
   policy = options.arms.front().make(options.history, AllocationOptions().effort);
 }
@@ -94,11 +92,11 @@ BanditPolicy::BanditPolicy(BanditOptions given)
 const std::vector<std::string> &BanditPolicy::contextNames() {
   static const std::vector<std::string> kNames = {
       "one",
-      "waiting_per_device",     // log(1 + jobs that are here / devices), at most 2
-      "type_evenness",          // entropy of the shares of the types of devices, over its maximum; 0 of one type
-      "speed_spread",           // mean over jobs of 1 - rate on the worst type / rate on the best
-      "work_spread",            // deviation of the log of works of an application, mean over complete jobs, at most 2
-      "known_share",            // jobs of applications of which one is complete
+      "waiting_per_device",      // log(1 + jobs that are here / devices), at most 2
+      "type_evenness",           // entropy of the shares of the types of devices, over its maximum; 0 of one type
+      "speed_spread",            // mean over jobs of 1 - rate on the worst type / rate on the best
+      "work_spread",             // deviation of the log of works of an application, mean over complete jobs, at most 2
+      "known_share",             // jobs of applications of which one is complete
       "complete_per_application" // log(1 + complete jobs / applications) / 2, at most 2
   };
   return kNames;
@@ -144,9 +142,8 @@ std::vector<double> BanditPolicy::context(const Cluster &cluster, size_t waiting
 std::optional<double> BanditPolicy::replayed(const Cluster &cluster, const BelievedTrace &trace, size_t arm) const {
   SimulationOptions simulation;
   simulation.endsEarly = options.simulation.endsEarly;
-  simulation.round =
-      options.simulation.round *
-      std::max(1.0, std::ceil(trace.jobs.back().arrival / options.simulation.round / options.maxRounds));
+  simulation.round = options.simulation.round *
+                     std::max(1.0, std::ceil(trace.jobs.back().arrival / options.simulation.round / options.maxRounds));
   constexpr unsigned kReplayEffort = 2;
   const std::unique_ptr<Policy> made = options.arms[arm].make(trace.history, kReplayEffort);
   auto result = simulate(cluster, trace.jobs, *made, simulation);
@@ -195,7 +192,8 @@ std::vector<JobPlacement> BanditPolicy::decide(double now, const Cluster &cluste
     whole = cluster;
   memory.look(cluster, jobs);
   if (memory.numComplete() >= next) {
-    next = std::max(next + 1, static_cast<size_t>(std::ceil(options.growth * static_cast<double>(memory.numComplete()))));
+    next =
+        std::max(next + 1, static_cast<size_t>(std::ceil(options.growth * static_cast<double>(memory.numComplete()))));
     seen = context(whole, jobs.size());
     replay(whole);
     const size_t best = bandit.choose(seen, -options.caution, onlyFirst());

@@ -5,9 +5,9 @@
 // pull is a replay: the jobs that the cluster saw so far, with the work of those that are complete and a drawn work of
 // the others (lib/jobs/bandit/JobMemory.h), are simulated under the arm and under the first one, and the reward is by
 // how much the mean completion is shorter. Both have the same jobs, so most of the chance cancels. Replays cost
-// processor time alone, and the bandit chooses by upper confidence bounds which arms are worth it. The arm in use is the
-// first one, unless the lower confidence bound of another says that it is better (as in conservative bandits; Wu et al.,
-// ICML 2016).
+// processor time alone, and the bandit chooses by upper confidence bounds which arms are worth it. The arm in use is
+// the first one, unless the lower confidence bound of another says that it is better (as in conservative bandits; Wu et
+// al., ICML 2016).
 #pragma once
 #include "lib/jobs/bandit/JobMemory.h"
 #include "lib/jobs/bandit/LinearBandit.h"
@@ -15,8 +15,8 @@
 
 namespace accord::jobs {
 
-/// The parameters of the planner that an arm stands for. A policy is made anew whenever the arm comes into use; it begins
-/// with what is known of jobs that are complete. `effort` is that of each allocation, where the arm has one.
+/// The parameters of the planner that an arm stands for. A policy is made anew whenever the arm comes into use; it
+/// begins with what is known of jobs that are complete. `effort` is that of each allocation, where the arm has one.
 struct BanditArm {
   std::string name;
   std::function<std::unique_ptr<Policy>(const WorkHistory &history, unsigned effort)> make;
@@ -34,16 +34,16 @@ struct BanditOptions {
   SimulationOptions simulation = {};           ///< rounds of the cluster; its events and noise are not looked at
   uint64_t seed = 0;                           ///< of replays
   double minExpected = AllocationOptions().minExpected;
-  size_t firstReplay = 4;     ///< complete jobs before which nothing is replayed
-  double growth = 1.4;        ///< of the number of complete jobs from one series of replays to the next
-  size_t draws = 2;           ///< traces of a series
-  size_t pulls = 2;           ///< arms, besides the first, that are replayed on each of them
-  size_t maxJobs = 64;        ///< of a trace
-  double maxRounds = 100;     ///< that a trace may take until its last arrival; rounds are longer where it takes more
-  double noise = 0.08;        ///< standard deviation of the reward of a replay
-  double prior = 0.02;        ///< of each number of theta, before any replay
-  double explore = 1;         ///< deviations above the mean by which arms are chosen for replays
-  double caution = 0.5;       ///< deviations below the mean by which an arm has to be better than the first
+  size_t firstReplay = 4; ///< complete jobs before which nothing is replayed
+  double growth = 1.4;    ///< of the number of complete jobs from one series of replays to the next
+  size_t draws = 2;       ///< traces of a series
+  size_t pulls = 2;       ///< arms, besides the first, that are replayed on each of them
+  size_t maxJobs = 64;    ///< of a trace
+  double maxRounds = 100; ///< that a trace may take until its last arrival; rounds are longer where it takes more
+  double noise = 0.08;    ///< standard deviation of the reward of a replay
+  double prior = 0.02;    ///< of each number of theta, before any replay
+  double explore = 1;     ///< deviations above the mean by which arms are chosen for replays
+  double caution = 0.5;   ///< deviations below the mean by which an arm has to be better than the first
 };
 
 /// What the bandit did, for reports and tests.
@@ -83,7 +83,7 @@ private:
   Cluster whole; ///< the largest that was seen
   size_t current = 0, next;
   std::unique_ptr<Policy> policy; ///< of the current arm
-  std::vector<double> seen; ///< the last context
+  std::vector<double> seen;       ///< the last context
   double worstGap = 0;
   BanditCounts count;
   std::optional<Error> error;

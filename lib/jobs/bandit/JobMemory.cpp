@@ -64,9 +64,8 @@ void JobMemory::look(const Cluster &cluster, const std::vector<JobView> &jobs) {
       continue;
     ++job.looks;
     for (const DeviceOption &seen : deviceOptions(cluster, view)) {
-      const auto known = std::ranges::find_if(job.options, [&](const DeviceOption &one) {
-        return one.type == seen.type && one.devices == seen.devices;
-      });
+      const auto known = std::ranges::find_if(
+          job.options, [&](const DeviceOption &one) { return one.type == seen.type && one.devices == seen.devices; });
       if (known == job.options.end())
         job.options.push_back({seen.type, seen.devices, seen.rate, false});
       else

@@ -1,5 +1,5 @@
-// What a cluster saw of the jobs so far, and other traces that would have looked alike: on them a policy can be replayed
-// without waiting for its completions. Nothing of the work that a job has goes in before it is complete.
+// What a cluster saw of the jobs so far, and other traces that would have looked alike: on them a policy can be
+// replayed without waiting for its completions. Nothing of the work that a job has goes in before it is complete.
 #pragma once
 #include "lib/jobs/problem/WorkHistory.h"
 #include "lib/jobs/simulate/GoodputPolicies.h"
@@ -44,9 +44,9 @@ public:
   /// The complete jobs, on top of those that were complete before.
   WorkHistory completeJobs() const;
 
-  /// A trace of as many jobs as are remembered, at most `maxJobs` (more than 0), which arrive at random with the rate of
-  /// the past (`drawTrace`). The remembered jobs are split in two halves at random: the jobs of the trace are drawn with
-  /// replacement from one, and the complete jobs of the other are the history, on top of those before. So a policy
+  /// A trace of as many jobs as are remembered, at most `maxJobs` (more than 0), which arrive at random with the rate
+  /// of the past (`drawTrace`). The remembered jobs are split in two halves at random: the jobs of the trace are drawn
+  /// with replacement from one, and the complete jobs of the other are the history, on top of those before. So a policy
   /// knows as many jobs as it will have seen soon, and none of those that it is replayed on. Jobs that are not complete
   /// get a work that is drawn: that of a complete job of their application which had more, or one more case that stands
   /// for what these do not say: the same of all applications, in seconds where the job is fastest, where once more one

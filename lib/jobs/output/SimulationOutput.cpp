@@ -101,16 +101,17 @@ void describeAnyInterval(JsonFields &f, MeanInterval &interval) {
 
 void describeRegret(JsonFields &f, RegretReport &regret) {
   f.field("policy", regret.policy)
-      .field("against", regret.against)
-      .about("of the policies that know no work and learn nothing, `against` has the shortest mean over all seeds")
-      .field("against_best_fixed", regret.isBestFixed)
+      .field("reference", regret.against)
+      .about("of the policies that know no work and learn nothing, the reference has the shortest mean over all seeds")
+      .field("is_best_fixed", regret.isBestFixed)
       .about("the smallest number of jobs from which on the mean change is at most 2 %")
       .field("parity", regret.curve.parity, describeParity)
       .field("points", regret.curve.points, [](JsonFields &g, RegretPoint &point) {
         int64_t jobs = static_cast<int64_t>(point.jobs);
         g.about("that arrived first")
             .field("jobs", jobs)
-            .about("sum of completion - arrival of these jobs, less that under `against`: mean over seeds, bootstrap of "
+            .about("sum of completion - arrival of these jobs, less that under the reference: mean over seeds, "
+                   "bootstrap of "
                    "95 %")
             .field("regret_s", point.regret, describeAnyInterval)
             .about("the first sum over the second, less 1: likewise")
@@ -287,7 +288,7 @@ std::string regretText(const SimulationReport &report, const TextStyle &style) {
   for (size_t quarters : {1, 2, 4})
     if (const size_t at = points.size() * quarters / 4; at > 0)
       shown.push_back(at - 1);
-  std::vector<std::string> heading{"policy", "against"};
+  std::vector<std::string> heading{"policy", "reference"};
   for (size_t at : shown)
     heading.push_back(fmt::format("{} jobs", points[at].jobs));
   heading.insert(heading.end(), {"regret of all", "parity"});
@@ -302,7 +303,8 @@ std::string regretText(const SimulationReport &report, const TextStyle &style) {
     table.row(std::move(cells));
   }
   return "\n" + table.text(style) +
-         "N jobs: mean completion of the N that arrived first against the other policy's, with the bootstrap interval of "
+         "N jobs: mean completion of the N that arrived first against the other policy's, with the bootstrap interval "
+         "of "
          "95 %\nregret: the same as a sum over all jobs; parity: jobs from which on the mean is within 2 %\n";
 }
 

@@ -78,8 +78,8 @@ struct SimulationReport {
 
   /// Compares the policies with that of this name; of "", and of a name that is not there, none.
   void compareWith(const std::string &policy);
-  /// Adds the regret of each policy against the reference, and of those that are not fixed against the fixed one with the
-  /// shortest mean completion over all seeds, if there is any.
+  /// Adds the regret of each policy against the reference, and of those that are not fixed against the fixed one with
+  /// the shortest mean completion over all seeds, if there is any.
   void addRegrets();
   /// Device-seconds held / device-seconds there until the makespan.
   double utilization(const PolicyReport &policy) const;

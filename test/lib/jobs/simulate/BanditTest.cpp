@@ -1,6 +1,6 @@
 // The bandit over planner parameters: its linear models, what it remembers of jobs, and which arm it takes.
-#include "lib/jobs/bandit/BanditPolicy.h"
 #include "lib/jobs/actor/SyntheticJobs.h"
+#include "lib/jobs/bandit/BanditPolicy.h"
 #include "lib/jobs/simulate/OrderedPolicies.h"
 #include "lib/jobs/simulate/SteadyProgress.h"
 #include <cmath>

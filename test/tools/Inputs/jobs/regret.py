@@ -7,7 +7,7 @@ document = json.load(open(sys.argv[1], encoding="utf-8"))
 policies = {policy["policy"]: policy for policy in document["policies"]}
 checked = 0
 for regret in document["regrets"]:
-    mine, other = (policies[regret[key]] for key in ("policy", "against"))
+    mine, other = (policies[regret[key]] for key in ("policy", "reference"))
     points, jobs = regret["points"], len(mine["jobs"])
     assert points[-1]["jobs"] == jobs and [point["jobs"] for point in points] == sorted({point["jobs"] for point in points})
     # All jobs, from the mean completion of each seed.
