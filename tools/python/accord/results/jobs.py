@@ -104,7 +104,7 @@ class PointChange(Record):
 
 
 class RegretS(Record):
-    """Sum of completion - arrival of these jobs, less that under `against`: mean over seeds, bootstrap of 95 %."""
+    """Sum of completion - arrival of these jobs, less that under the reference: mean over seeds, bootstrap of 95 %."""
 
     high: float = key()
     low: float = key()
@@ -116,17 +116,17 @@ class Point(Record):
 
     change: PointChange = key("the first sum over the second, less 1: likewise")
     jobs: int = key("that arrived first")
-    regret_s: RegretS = key("sum of completion - arrival of these jobs, less that under `against`: mean over seeds, bootstrap of 95 %")
+    regret_s: RegretS = key("sum of completion - arrival of these jobs, less that under the reference: mean over seeds, bootstrap of 95 %")
 
 
 class Regret(Record):
     """An object of the document."""
 
-    against: str = key()
-    against_best_fixed: bool = key("of the policies that know no work and learn nothing, `against` has the shortest mean over all seeds")
+    is_best_fixed: bool = key("of the policies that know no work and learn nothing, the reference has the shortest mean over all seeds")
     parity: Parity = key("the smallest number of jobs from which on the mean change is at most 2 %")
     points: List[Point] = key()
     policy: str = key()
+    reference: str = key()
 
 
 class Jobs(Answer):
