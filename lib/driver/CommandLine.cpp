@@ -51,6 +51,11 @@ void report(const CLI::ParseError &error, CLI::App &app) {
   std::string near;
   if (text.contains("not expected"))
     near = nearest(text.rsplit(' ').second, known);
+  if (const auto [option, set] = text.split(" not in {"); !set.empty()) { // of `oneOf`: "--policy: lerned not in {…}"
+    llvm::SmallVector<llvm::StringRef> words;
+    set.rtrim('}').split(words, ',');
+    near = nearest(option.rsplit(' ').second, std::vector<std::string>(words.begin(), words.end()));
+  }
   SourceManager sources;
   Diagnostics diags(sources);
   Diagnostics::Builder told = diags.error(Code::BadCommandLine, {}, message);

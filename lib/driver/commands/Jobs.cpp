@@ -66,7 +66,7 @@ static const CommandEntry kEntry(
           .range(1, 1'000'000);
       command.option("--load", options->load, "With --draw: how many times as often jobs arrive (default: 1)");
       command.option("--history", options->history,
-                     "A .csv file of jobs that were complete before, from which 'learned' begins");
+                     "A .csv file of jobs that were complete before, from which 'learned', 'bandit' and 'actor' begin");
       command.option("--write-history", options->writeHistory,
                      "A .csv file to write: the work of the jobs of the trace, for --history");
       command.option("--actor", options->actor,
@@ -85,6 +85,10 @@ static const CommandEntry kEntry(
           .option("--reference", options->reference,
                   "Policy with which the others are compared seed by seed: shorter, longer or no gain")
           .oneOf(jobPolicies());
+      command.flag(
+          "--curve", options->curve,
+          "With --reference: the regret of each policy after so many jobs, and after how many it is within 2 %; "
+          "with --history, policies that learn are simulated without it too");
       command.option("--noise", options->noise,
                      "Log-normal noise of speeds, 5% for example: of each job, and of each job in each round");
       command.option("--mtbf", options->mtbf, "Mean time between failures of a server, 30d for example");

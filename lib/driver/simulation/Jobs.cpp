@@ -11,6 +11,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
+#include <utility>
 
 namespace accord {
 namespace {
@@ -32,7 +33,11 @@ public:
     for (const ReplayPolicy &policy : chosen)
       if (!simulatePolicy(policy))
         return finish(diags, kWrongInput, options.json, "jobs");
+    if (options.curve && !options.history.empty() && !simulateWithoutHistory())
+      return finish(diags, kWrongInput, options.json, "jobs");
     report.compareWith(options.reference);
+    if (options.curve)
+      report.addRegrets();
     if (!options.schedule.empty() && !writeFile(diags, options.schedule, simulationCsv(report)))
       return finish(diags, kWrongInput, options.json, "jobs");
     if (options.json)
@@ -64,9 +69,11 @@ private:
                false;
       if (!found || !canRun(*found)) {
         const char *what = !found ? "this trace" : "a trace with servers that come and go";
-        diags.error(Code::BadCommandLine, {},
-                    fmt::format("--policy: {} cannot be replayed under '{}'; it can under {}", what, name,
-                                fmt::join(known, ", ")));
+        diags
+            .error(Code::BadCommandLine, {},
+                   fmt::format("--policy: {} cannot be replayed under '{}'; it can under {}", what, name,
+                               fmt::join(known, ", ")))
+            .suggest(nearest(name, known));
         return false;
       }
       chosen.push_back(*found);
@@ -77,15 +84,33 @@ private:
     return true;
   }
 
+  static bool learns(const std::string &policy) {
+    return policy == "learned" || policy == "bandit" || policy == "actor";
+  }
+
+  /// The policies that begin with the history, without it: what the history brings.
+  bool simulateWithoutHistory() {
+    const WorkHistory known = std::exchange(replay.history(), {});
+    for (ReplayPolicy policy : chosen) {
+      if (!learns(policy.name))
+        continue;
+      policy.name += " (no history)";
+      if (!simulatePolicy(policy))
+        return false;
+    }
+    replay.history() = known;
+    return true;
+  }
+
   bool isChosen(const std::string &name) const {
     return llvm::any_of(chosen, [&](const ReplayPolicy &one) { return one.name == name; });
   }
 
-  /// What `learned` and `actor` begin with.
+  /// What `learned`, `bandit` and `actor` begin with.
   bool readHistory() {
     if (options.history.empty())
       return true;
-    if (!isChosen("learned") && !isChosen("actor"))
+    if (!isChosen("learned") && !isChosen("bandit") && !isChosen("actor"))
       return diags.error(Code::BadCommandLine, {}, "--history is what 'learned' begins with: --policy names no such"),
              false;
     auto file = readFile(diags, options.history);
@@ -117,7 +142,7 @@ private:
   bool canCompare() {
     auto refused = [&](const std::string &message) { return diags.error(Code::BadCommandLine, {}, message), false; };
     if (options.reference.empty())
-      return true;
+      return !options.curve || refused("--curve is the regret against a policy: it needs --reference");
     if (options.seeds < 5)
       return refused("--reference compares seed by seed: it needs --seeds 5 or more");
     if (options.draw == 0 && options.noise.empty() && options.mtbf.empty())
@@ -148,6 +173,8 @@ private:
     PolicyReport made;
     made.policy = replayed.name;
     made.knows = replayed.knows;
+    made.isFixed =
+        !llvm::StringRef(made.knows).contains("work") && !learns(llvm::StringRef(made.policy).split(' ').first.str());
     for (unsigned seed = 0; seed < std::max(options.seeds, 1u); ++seed) {
       if (options.draw > 0) {
         if (!replay.draw(seed))
@@ -165,6 +192,8 @@ private:
         return false;
       }
       made.seeds.push_back(outcomeOf(seed, described, *result));
+      if (options.curve)
+        made.completions.push_back(completionsOf(described, *result));
       if (policy->maxGap())
         made.maxGap = std::max(made.maxGap.value_or(0), *policy->maxGap());
       if (const auto shield = policy->shield()) {
@@ -176,6 +205,18 @@ private:
     }
     report.policies.push_back(std::move(made));
     return true;
+  }
+
+  /// By arrival; of jobs that arrive at once, in the order of the trace.
+  static SeedCompletions completionsOf(const std::vector<SimulatedJob> &described, const SimulationResult &result) {
+    std::vector<std::pair<double, size_t>> byArrival;
+    for (size_t i = 0; i < described.size(); ++i)
+      byArrival.emplace_back(described[i].arrival, i);
+    llvm::sort(byArrival);
+    SeedCompletions completions;
+    for (const auto &[arrival, i] : byArrival)
+      completions.push_back(result.jobs[i].completion.value_or(0) - arrival);
+    return completions;
   }
 
   /// What the first seed did to each job.
@@ -218,6 +259,7 @@ std::vector<std::string> jobPolicies() {
           "exact_las",
           "exact",
           "learned",
+          "bandit",
           "actor",
           "srpt",
           "srsf",

@@ -18,6 +18,7 @@ struct JobsOptions {
   double load = 1;                      ///< with `draw`: how many times as often they arrive
   std::string history, writeHistory; ///< .csv files of complete jobs: to learn from, and of those of the trace; or ""
   std::string reference;             ///< the policy that the others are compared with, or ""
+  bool curve = false;                ///< the regret against it, job by job
   /// Times and powers with their units, "" where there are none: `mtbf` is the mean time between failures of a server.
   std::string noise, mtbf, repair, checkpoint, power, devicePower;
   std::vector<std::string> outages, drains; ///< "3@1h..2h"

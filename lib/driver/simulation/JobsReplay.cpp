@@ -9,6 +9,7 @@
 #include "lib/import/jobs/SiaProfiles.h"
 #include "lib/import/jobs/TraceJobs.h"
 #include "lib/jobs/actor/ActorWeigher.h"
+#include "lib/jobs/bandit/BanditPolicy.h"
 #include "lib/jobs/simulate/FairnessPolicies.h"
 #include "lib/jobs/simulate/GoodputPolicies.h"
 #include "lib/jobs/simulate/Optimus.h"
@@ -215,6 +216,7 @@ struct JobsReplay::State {
         {"exact", areFitted ? kFitsSpeedKnowsWork : kKnowsWork, false, elastic, exact(KnownWork::Left)});
     replay.policies.push_back(
         {"learned", areFitted ? kFitsSpeed : kKnowsSpeed, false, elastic, exact(KnownWork::Learned), false});
+    replay.policies.push_back({"bandit", areFitted ? kFitsSpeed : kKnowsSpeed, false, elastic, bandit(replay), false});
     if (weigher)
       replay.policies.push_back({"actor", areFitted ? kFitsSpeed : kKnowsSpeed, false, elastic, weighed()});
     addOrderedPolicies(replay, asked);
@@ -470,7 +472,7 @@ struct JobsReplay::State {
     auto add = [&](const char *name, const char *knows, std::function<std::unique_ptr<Policy>()> make,
                    bool isShown = true) {
       const bool isOurs = llvm::StringRef(name).starts_with("exact") || llvm::StringRef(name) == "learned" ||
-                          llvm::StringRef(name) == "actor";
+                          llvm::StringRef(name) == "bandit" || llvm::StringRef(name) == "actor";
       replay.policies.push_back({name, knows, true, simulated, std::move(make), isShown, isOurs});
     };
     add("fifo", kKnowsNothing, [&cluster, jobs] { return std::make_unique<FifoPolicy>(cluster, *jobs); });
@@ -485,6 +487,7 @@ struct JobsReplay::State {
     add("exact_las", kKnowsSpeed, exact(KnownWork::Done));
     add("exact", kKnowsWork, exact(KnownWork::Left));
     add("learned", kKnowsSpeed, exact(KnownWork::Learned), false);
+    add("bandit", kKnowsSpeed, bandit(replay), false);
     if (weigher)
       add("actor", kKnowsSpeed, weighed());
   }
@@ -526,6 +529,17 @@ struct JobsReplay::State {
 
   std::function<std::unique_ptr<Policy>()> exact(KnownWork knows) {
     return [this, knows] { return std::make_unique<AllocationPolicy>(allocation(knows)); };
+  }
+
+  /// `learned` and others, as replays of the jobs so far say.
+  std::function<std::unique_ptr<Policy>()> bandit(const Replay &replay) {
+    return [this, round = options.round.value_or(replay.round), endsEarly = replay.endsEarly] {
+      BanditOptions settings;
+      settings.history = history;
+      settings.simulation.round = round;
+      settings.simulation.endsEarly = endsEarly;
+      return std::make_unique<BanditPolicy>(std::move(settings));
+    };
   }
 
   /// As `learned`, with the weights of the actor.

@@ -85,6 +85,40 @@ void describeChange(JsonFields &f, MeanInterval &change) {
   f.about("shorter, longer, or no gain: the interval holds 0").field("shown", what);
 }
 
+void describeParity(JsonFields &f, Parity &parity) {
+  auto jobs = [](const std::optional<size_t> &of) { return static_cast<int64_t>(of.value_or(0)); };
+  int64_t mean = jobs(parity.jobs), low = jobs(parity.low), high = jobs(parity.high);
+  f.about("missing: never").maybeIf(parity.jobs.has_value(), "jobs", mean);
+  f.about("the percentile bootstrap of 95 % over seeds; missing: never").maybeIf(parity.low.has_value(), "low", low);
+  f.maybeIf(parity.high.has_value(), "high", high);
+}
+
+void describeAnyInterval(JsonFields &f, MeanInterval &interval) {
+  f.field("mean", interval.mean, kAnyNumber)
+      .field("low", interval.low, kAnyNumber)
+      .field("high", interval.high, kAnyNumber);
+}
+
+void describeRegret(JsonFields &f, RegretReport &regret) {
+  f.field("policy", regret.policy)
+      .field("reference", regret.against)
+      .about("of the policies that know no work and learn nothing, the reference has the shortest mean over all seeds")
+      .field("is_best_fixed", regret.isBestFixed)
+      .about("the smallest number of jobs from which on the mean change is at most 2 %")
+      .field("parity", regret.curve.parity, describeParity)
+      .field("points", regret.curve.points, [](JsonFields &g, RegretPoint &point) {
+        int64_t jobs = static_cast<int64_t>(point.jobs);
+        g.about("that arrived first")
+            .field("jobs", jobs)
+            .about("sum of completion - arrival of these jobs, less that under the reference: mean over seeds, "
+                   "bootstrap of "
+                   "95 %")
+            .field("regret_s", point.regret, describeAnyInterval)
+            .about("the first sum over the second, less 1: likewise")
+            .field("change", point.change, describeAnyInterval);
+      });
+}
+
 void describePolicy(JsonFields &f, PolicyReport &policy, const SimulationReport &report) {
   double mean = policy.meanCompletion(), median = policy.completionQuantile(0.5),
          tail = policy.completionQuantile(0.99), makespan = policy.makespan(), used = report.utilization(policy),
@@ -139,6 +173,8 @@ void describeReport(JsonFields &f, SimulationReport &report) {
       .maybe("makespan_floor_s", report.makespanFloor)
       .about("the policy that the others are compared with")
       .maybe("reference", report.reference)
+      .about("by how much policies were behind others, job by job in the order of arrival")
+      .maybeIf(!report.regrets.empty(), "regrets", report.regrets, describeRegret)
       .field("policies", report.policies,
              [&](JsonFields &g, PolicyReport &policy) { describePolicy(g, policy, report); });
 }
@@ -208,6 +244,23 @@ void SimulationReport::compareWith(const std::string &policy) {
   }
 }
 
+void SimulationReport::addRegrets() {
+  const auto found = std::ranges::find(policies, reference, &PolicyReport::policy);
+  if (found == policies.end())
+    return;
+  const PolicyReport *bestFixed = nullptr;
+  for (const PolicyReport &one : policies)
+    if (one.isFixed && (!bestFixed || one.overSeeds(&SeedOutcome::meanCompletion).mean <
+                                          bestFixed->overSeeds(&SeedOutcome::meanCompletion).mean))
+      bestFixed = &one;
+  for (const PolicyReport &one : policies)
+    if (&one != &*found)
+      regrets.push_back({one.policy, reference, false, regretCurve(one.completions, found->completions)});
+  for (const PolicyReport &one : policies)
+    if (bestFixed && !one.isFixed && &one != &*found)
+      regrets.push_back({one.policy, bestFixed->policy, true, regretCurve(one.completions, bestFixed->completions)});
+}
+
 double SimulationReport::utilization(const PolicyReport &policy) const {
   const double there = static_cast<double>(cluster.devices()) * policy.makespan();
   return there > 0 ? std::min(policy.busy / there, 1.0) : 0;
@@ -216,6 +269,46 @@ double SimulationReport::utilization(const PolicyReport &policy) const {
 llvm::json::Value simulationJson(const SimulationReport &report) { return toDocument(report, describeReport); }
 
 llvm::json::Value simulationSchema() { return schemaOf<SimulationReport>(describeReport); }
+
+namespace {
+
+std::string change(const MeanInterval &interval) {
+  return fmt::format("{:+.1f} % ({:+.1f} .. {:+.1f})", 100 * interval.mean, 100 * interval.low, 100 * interval.high);
+}
+
+std::string parityText(const Parity &parity) {
+  auto jobs = [](const std::optional<size_t> &of) { return of ? fmt::format("{}", *of) : std::string("never"); };
+  return fmt::format("{} ({} .. {})", jobs(parity.jobs), jobs(parity.low), jobs(parity.high));
+}
+
+/// Regret after a quarter, a half and all of the jobs.
+std::string regretText(const SimulationReport &report, const TextStyle &style) {
+  const std::vector<RegretPoint> &points = report.regrets.front().curve.points;
+  std::vector<size_t> shown;
+  for (size_t quarters : {1, 2, 4})
+    if (const size_t at = points.size() * quarters / 4; at > 0)
+      shown.push_back(at - 1);
+  std::vector<std::string> heading{"policy", "reference"};
+  for (size_t at : shown)
+    heading.push_back(fmt::format("{} jobs", points[at].jobs));
+  heading.insert(heading.end(), {"regret of all", "parity"});
+  TextTable table("ll" + std::string(heading.size() - 2, 'r'), heading);
+  for (const RegretReport &regret : report.regrets) {
+    std::vector<std::string> cells{regret.policy, regret.against + (regret.isBestFixed ? " (best fixed)" : "")};
+    for (size_t at : shown)
+      cells.push_back(change(regret.curve.points[at].change));
+    const double total = regret.curve.points.back().regret.mean;
+    cells.push_back((total < 0 ? "-" : "+") + duration(std::abs(total)));
+    cells.push_back(parityText(regret.curve.parity));
+    table.row(std::move(cells));
+  }
+  return "\n" + table.text(style) +
+         "N jobs: mean completion of the N that arrived first against the other policy's, with the bootstrap interval "
+         "of "
+         "95 %\nregret: the same as a sum over all jobs; parity: jobs from which on the mean is within 2 %\n";
+}
+
+} // namespace
 
 std::string simulationText(const SimulationReport &report, const TextStyle &style) {
   std::string cluster;
@@ -255,10 +348,8 @@ std::string simulationText(const SimulationReport &report, const TextStyle &styl
       for (auto number : {&SeedOutcome::meanCompletion, &SeedOutcome::tailCompletion})
         cells.push_back(durationWithin(policy.overSeeds(number)));
     if (policy.change) {
-      const MeanInterval &change = *policy.change;
-      cells.push_back(
-          fmt::format("{:+.1f} % ({:+.1f} .. {:+.1f})", 100 * change.mean, 100 * change.low, 100 * change.high));
-      cells.push_back(shown(change));
+      cells.push_back(change(*policy.change));
+      cells.push_back(shown(*policy.change));
     } else if (!report.reference.empty()) {
       cells.insert(cells.end(), 2, "");
     }
@@ -285,6 +376,8 @@ std::string simulationText(const SimulationReport &report, const TextStyle &styl
                           policy.policy, policy.shield->shielded, policy.shield->rounds);
   if (report.hasEvents)
     text += "failures: of servers under jobs; undone: time that jobs ran and failures undid, of all jobs\n";
+  if (!report.regrets.empty() && !report.regrets.front().curve.points.empty())
+    text += regretText(report, style);
   return text;
 }
 

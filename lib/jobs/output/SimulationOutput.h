@@ -1,5 +1,6 @@
 // What simulated policies did to the jobs of a trace: as JSON, as CSV and for the terminal.
 #pragma once
+#include "lib/jobs/bandit/RegretCurve.h"
 #include "lib/jobs/problem/Cluster.h"
 #include "lib/jobs/simulate/Seeds.h"
 #include "lib/support/documents/TextStyle.h"
@@ -41,6 +42,8 @@ struct PolicyReport {
   /// Mean completion over that of the policy that it is compared with, less 1: the mean over seeds, each with its own
   /// ratio, and the percentile bootstrap of 95 %.
   std::optional<MeanInterval> change = {};
+  std::vector<SeedCompletions> completions = {}; ///< of each seed; where regret is asked for
+  bool isFixed = false;                          ///< it knows no work and learns nothing
 
   /// Completion minus arrival: the mean, and the `share` quantile (the smallest value that so many jobs do not exceed);
   /// 0 without jobs.
@@ -54,6 +57,13 @@ struct PolicyReport {
   std::optional<double> deadlinesMet() const;
 };
 
+/// The regret of a policy against another one.
+struct RegretReport {
+  std::string policy, against;
+  bool isBestFixed = false; ///< the other one is the best of the fixed policies in hindsight
+  RegretCurve curve;
+};
+
 struct SimulationReport {
   std::string trace;
   Cluster cluster;
@@ -64,8 +74,13 @@ struct SimulationReport {
   double meanFloor = 0, makespanFloor = 0;
   std::string reference = {}; ///< the policy that the others are compared with, or ""
 
+  std::vector<RegretReport> regrets = {};
+
   /// Compares the policies with that of this name; of "", and of a name that is not there, none.
   void compareWith(const std::string &policy);
+  /// Adds the regret of each policy against the reference, and of those that are not fixed against the fixed one with
+  /// the shortest mean completion over all seeds, if there is any.
+  void addRegrets();
   /// Device-seconds held / device-seconds there until the makespan.
   double utilization(const PolicyReport &policy) const;
 };

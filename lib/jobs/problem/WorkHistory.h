@@ -47,6 +47,9 @@ public:
   }
 
   size_t size() const { return seconds.size(); } ///< complete jobs
+  /// The total works of the complete jobs of each application, and of all of them work / rate.
+  const std::map<std::string, std::vector<double>> &workOf() const { return works; }
+  const std::vector<double> &secondsOfAll() const { return seconds; }
 
 private:
   /// Of what is left of totals that are more than `done`, and of `more`.

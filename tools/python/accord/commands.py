@@ -571,7 +571,7 @@ def jobs(
     simulate: Optional[Value] = None,
     profiles: Optional[Value] = None,
     servers: Optional[Value] = None,
-    policy: Optional[Union[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "learned", "actor", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective", "all"], Sequence[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "learned", "actor", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective", "all"]]]] = None,
+    policy: Optional[Union[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "learned", "bandit", "actor", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective", "all"], Sequence[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "learned", "bandit", "actor", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective", "all"]]]] = None,
     speeds: Optional[Literal["measured", "fitted", "predicted"]] = None,
     round: Optional[float] = None,
     restart: Optional[float] = None,
@@ -586,7 +586,8 @@ def jobs(
     train: Optional[Value] = None,
     train_budget: Optional[int] = None,
     train_seed: Optional[int] = None,
-    reference: Optional[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "learned", "actor", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective"]] = None,
+    reference: Optional[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "learned", "bandit", "actor", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective"]] = None,
+    curve: bool = False,
     noise: Optional[Value] = None,
     mtbf: Optional[Value] = None,
     repair: Optional[Value] = None,
@@ -625,7 +626,7 @@ def jobs(
     seeds: Simulations of each policy, with other failures and noise; intervals of 90 %
     draw: Jobs that each seed draws from the trace, with replacement, at random times of the same rate
     load: With --draw: how many times as often jobs arrive (default: 1)
-    history: A .csv file of jobs that were complete before, from which 'learned' begins
+    history: A .csv file of jobs that were complete before, from which 'learned', 'bandit' and 'actor' begin
     write_history: A .csv file to write: the work of the jobs of the trace, for --history
     actor: An .onnx file of a network that weighs the jobs of each round: the policy 'actor'
     shield: Share of the proved bound that an actor's allocation may lose in a round before the planner's is taken (default: 5%)
@@ -633,6 +634,7 @@ def jobs(
     train_budget: With --train: simulations (default: 20,000)
     train_seed: - 1000000] With --train: of all that is random (default: 0)
     reference: Policy with which the others are compared seed by seed: shorter, longer or no gain
+    curve: With --reference: the regret of each policy after so many jobs, and after how many it is within 2 %; with --history, policies that learn are simulated without it too
     noise: Log-normal noise of speeds, 5% for example: of each job, and of each job in each round
     mtbf: Mean time between failures of a server, 30d for example
     repair: Time until a server that failed is back (default: 1 h)
@@ -677,6 +679,7 @@ def jobs(
         "--train-budget": train_budget,
         "--train-seed": train_seed,
         "--reference": reference,
+        "--curve": curve,
         "--noise": noise,
         "--mtbf": mtbf,
         "--repair": repair,

@@ -5,7 +5,7 @@ from typing import List, Literal, Optional
 from ..answer import Answer
 from ..record import Record, key
 
-__all__ = ["Change", "Cluster", "Job", "Jobs", "MeanCompletionOverSeedsS", "Policy", "Seed", "Type"]
+__all__ = ["Change", "Cluster", "Job", "Jobs", "MeanCompletionOverSeedsS", "Parity", "Point", "PointChange", "Policy", "Regret", "RegretS", "Seed", "Type"]
 
 
 class Type(Record):
@@ -87,6 +87,48 @@ class Policy(Record):
     weighed_rounds: Optional[int] = key("rounds of all seeds in which an actor weighed the jobs")
 
 
+class Parity(Record):
+    """The smallest number of jobs from which on the mean change is at most 2 %."""
+
+    high: Optional[int] = key()
+    jobs: Optional[int] = key("missing: never")
+    low: Optional[int] = key("the percentile bootstrap of 95 % over seeds; missing: never")
+
+
+class PointChange(Record):
+    """The first sum over the second, less 1: likewise."""
+
+    high: float = key()
+    low: float = key()
+    mean: float = key()
+
+
+class RegretS(Record):
+    """Sum of completion - arrival of these jobs, less that under the reference: mean over seeds, bootstrap of 95 %."""
+
+    high: float = key()
+    low: float = key()
+    mean: float = key()
+
+
+class Point(Record):
+    """An object of the document."""
+
+    change: PointChange = key("the first sum over the second, less 1: likewise")
+    jobs: int = key("that arrived first")
+    regret_s: RegretS = key("sum of completion - arrival of these jobs, less that under the reference: mean over seeds, bootstrap of 95 %")
+
+
+class Regret(Record):
+    """An object of the document."""
+
+    is_best_fixed: bool = key("of the policies that know no work and learn nothing, the reference has the shortest mean over all seeds")
+    parity: Parity = key("the smallest number of jobs from which on the mean change is at most 2 %")
+    points: List[Point] = key()
+    policy: str = key()
+    reference: str = key()
+
+
 class Jobs(Answer):
     """What policies did to the jobs of a trace that share a cluster, in a simulation. Times in _s are seconds from the start of the trace."""
 
@@ -98,6 +140,7 @@ class Jobs(Answer):
     mean_completion_floor_s: Optional[float] = key("no schedule of these jobs has less, whatever its policy: proved by prices of devices", "s")
     policies: List[Policy] = key()
     reference: Optional[str] = key("the policy that the others are compared with")
+    regrets: Optional[List[Regret]] = key("by how much policies were behind others, job by job in the order of arrival")
     restart_s: float = key("seconds without progress each time that a job starts or its devices change", "s")
     round_s: float = key("seconds between two decisions of a policy", "s")
     trace: str = key()
