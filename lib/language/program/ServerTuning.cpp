@@ -8,7 +8,7 @@ namespace accord {
 namespace {
 using tuning::ServerParameter;
 
-constexpr int64_t kMaxHours = 24, kMinIntervals = 5, kMaxIntervals = 200, kMaxParameters = 16;
+constexpr int64_t kMaxHours = 24, kMaxParameters = 16;
 constexpr size_t kMaxValues = 4096;
 constexpr double kSettleShare = 0.1;
 
@@ -128,7 +128,7 @@ private:
                  {"settle", seconds(out.settleSeconds, false)},
                  {"silence", seconds(out.silenceSeconds, true)},
                  {"intervals", [&](const Constant &value) {
-                    if (auto number = reader.integer(value, key, kMinIntervals, kMaxIntervals))
+                    if (auto number = reader.integer(value, key, tuning::kMinIntervals, tuning::kMaxIntervals))
                       out.intervals = *number;
                   }}});
   }

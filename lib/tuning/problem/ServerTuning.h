@@ -103,7 +103,7 @@ struct ServerResult {
 constexpr int64_t kFirstBaselines = 3; ///< intervals
 constexpr int64_t kBaselineEvery = 6;  ///< intervals between two of the baseline, at most
 constexpr size_t kWindows = 12;        ///< of an interval
-constexpr int64_t kMaxSettings = 65'536;
+constexpr int64_t kMaxSettings = 65'536, kMinIntervals = 5, kMaxIntervals = 200;
 /// Logarithms of ratios: that of a failed interval, and the smallest of a window, which may be 0.
 constexpr double kFailedLog = -0.5, kMinWindowLog = -2.302585092994046;
 /// With which an interval that is not below the floor is rolled back, whenever it is looked at.

@@ -208,8 +208,11 @@ private:
   }
 
   bool areIntervals() {
-    if (static_cast<int64_t>(record_.size()) > problem_.intervals)
-      finding("{} intervals, but at most {} are allowed", record_.size(), problem_.intervals);
+    if (const int64_t allowed = std::min(problem_.intervals, kMaxIntervals);
+        static_cast<int64_t>(record_.size()) > allowed) {
+      finding("{} intervals, but at most {} are allowed", record_.size(), allowed);
+      return false;
+    }
     for (size_t i = 0; i < record_.size(); ++i) {
       const ServerInterval &one = record_[i];
       if (!isSetting(problem_.parameters, one.setting) || !areScales(one.scales))
@@ -310,6 +313,13 @@ private:
     return {banned, ran};
   }
 
+  bool isCautious(const ServerScales &scales) const {
+    bool is = scales.signal >= kSignalMedian;
+    for (size_t i = 0; i < scales.lengths.size(); ++i)
+      is = is && scales.lengths[i] <= (problem_.parameters[i].words.empty() ? kLengthMedian : kWordLength);
+    return is;
+  }
+
   void interval(size_t i) {
     const ServerInterval &one = record_[i];
     const Baselines baselines(record_, i, false);
@@ -317,10 +327,14 @@ private:
     if (!areEqual(one.reference, reference ? std::exp(*reference) : 0))
       return finding("interval {} has the reference {}, but the baseline gives {}", i + 1, one.reference,
                      reference ? std::exp(*reference) : 0);
+    if (one.kind == Kind::Baseline && (one.lower != 1 || one.mean != 1))
+      return finding("interval {} expects of the baseline {} of its own progress", i + 1, one.mean);
     if (problem_.strategy != ServerStrategy::Safe)
       return;
     if (one.kind != Kind::Baseline && one.scales) {
       ++chosen_;
+      if (!isCautious(*one.scales))
+        finding("interval {} takes progress for smoother than the prior", i + 1);
       const auto [banned, ran] = known(i);
       const Beliefs all = beliefs(i, *one.scales, false, {one.setting});
       const Belief belief = all.at(one.setting);
