@@ -164,7 +164,7 @@ std::optional<VerifiedCertificate> verifyTuned(const CertificateRequest &request
     return refused(report.error().code, report.error().message, request.json, "verify");
   const tuning::PricedTuning *priced = report->prices ? &*report->prices : nullptr;
   VerifiedCertificate verified{tuning::verifyTuning(report->problem, report->result, priced)};
-  if (priced)
+  if (priced && verified.proof.holds())
     append(verified.proof, verifiedPrices(*report, request.path));
   if (!report->compared.empty())
     verified.proof.trusted.push_back("what was compared over seeds");
