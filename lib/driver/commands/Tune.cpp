@@ -30,8 +30,9 @@ static const CommandEntry
       command.option("--max-time", options->maxTime, "Nothing begins later, as in '2 h'");
       command
           .option("--proposals", options->proposals,
-                  "How configurations are proposed: 'density' (as BOHB does), or 'random'")
-          .oneOf({"density", "random"})
+                  "How configurations are proposed: 'density' (as BOHB does), 'priced' (the same for each second that a "
+                  "unit is expected to take), or 'random'")
+          .oneOf({"density", "priced", "random"})
           .showDefault();
       command
           .option("--sharing", options->sharing,

@@ -31,7 +31,8 @@ public:
   virtual std::optional<Configuration> accept(Configuration proposed) = 0;
   /// Points that may be proposed; empty: all of the space.
   virtual std::vector<CubePoint> candidates() { return {}; }
-  /// Seconds of a unit on one device; nothing: what the problem says.
+  /// Seconds of a unit on one device, of a configuration that runs or may run; nothing: what the problem says. Priced
+  /// proposals rest on it, so it is what is expected before a configuration runs.
   virtual std::optional<double> unitSeconds(const Configuration &) { return std::nullopt; }
   /// A trial runs from now on, as its segment says, whose end is not known yet; it is asked for values up to a unit.
   virtual Result<void> start(const Segment & /*segment*/, const Configuration &, int64_t /*until*/) { return {}; }
