@@ -31,8 +31,8 @@ TEST(LearningCurve, AgreesWithTheProof) {
   SplitMix random(5);
   for (int i = 0; i < 60; ++i) {
     const auto seen = 1 + static_cast<int64_t>(random.below(i % 3 ? 20 : 200));
-    const std::vector<double> curve = i % 7 ? someCurve(random, seen, 0.1 * random.unit())
-                                            : std::vector<double>(static_cast<size_t>(seen), 0.25);
+    const std::vector<double> curve =
+        i % 7 ? someCurve(random, seen, 0.1 * random.unit()) : std::vector<double>(static_cast<size_t>(seen), 0.25);
     const int64_t unit = seen + 1 + static_cast<int64_t>(random.below(300));
     std::vector<double> last;
     for (size_t k = random.below(9); k > 0; --k)
