@@ -142,10 +142,12 @@ private:
     auto [proposals, sharing] = llvm::StringRef(name).split('/');
     auto [word, count] = sharing.split(':');
     Way way{.name = name};
-    way.proposals = proposals == "random" ? Proposals::Random : Proposals::Density;
+    way.proposals = proposals == "random"   ? Proposals::Random
+                    : proposals == "priced" ? Proposals::Priced
+                                            : Proposals::Density;
     way.sharing = word == "fixed" ? Sharing::Fixed : Sharing::Joint;
     double devices = 1;
-    const bool isRight = (proposals == "random" || proposals == "density") &&
+    const bool isRight = (proposals == "random" || proposals == "density" || proposals == "priced") &&
                          (word == "joint" ? count.empty() : word == "fixed") &&
                          (count.empty() || !count.getAsDouble(devices));
     if (!isRight) {

@@ -137,6 +137,8 @@ const std::map<std::string, Keys> &table() {
         {"units", "units of training (epochs, or so many steps) before a trial may be stopped, and of a complete one"},
         {"reduction", "of so many trials that reach a rung one goes on"},
         {"probes", "so many trials tell whether the lowest rung says anything; 0: all rungs count"},
+        {"stops", "when trials are stopped", {"halving", "curves", "both"}},
+        {"stop_below", "with curves: how improbable it is that a trial that is stopped becomes the best"},
         {"trials", "trials at most"},
         {"target", "the value of the objective that ends the tuning"},
         {"training", "a `train` block whose network the cost model prices; hyper-parameters with the names of its "

@@ -100,6 +100,12 @@ private:
                 {{"units", [&](const Constant &value) { units(value); }},
                  {"reduction", whole(out.reduction, 2, 100)},
                  {"probes", whole(out.probes, 0, 1000)},
+                 {"stops", [&](const Constant &value) { stops(value); }},
+                 {"stop_below",
+                  [&](const Constant &value) {
+                    if (auto share = reader.number(value, key, 0, 1))
+                      out.stopBelow = share->toDouble();
+                  }},
                  {"trials", whole(out.trials, 1, kMaxTrials)},
                  {"target",
                   [&](const Constant &value) {
@@ -150,6 +156,13 @@ private:
                                                   : "leave it out");
     if (training)
       speedOf = pricedSpeeds;
+  }
+
+  void stops(const Constant &value) {
+    const std::string word = reader.word(value, "stops", {"halving", "curves", "both"});
+    out.stops = word == "curves" ? tuning::Stops::Curves
+                : word == "both" ? tuning::Stops::Both
+                                 : tuning::Stops::Halving;
   }
 
   /// `1..27`, or 27: none is stopped before.

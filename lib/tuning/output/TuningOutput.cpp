@@ -36,6 +36,11 @@ void describeProblem(JsonFields &f, TuningProblem &problem) {
       .field("reduction", problem.reduction, IntegerRange{2})
       .about("so many trials tell whether the lowest rung says anything")
       .field("probes", problem.probes)
+      .about("when trials are stopped before their end")
+      .field("stops", problem.stops,
+             [](JsonVisitor &v, Stops &one) { v.oneOf(one, {"halving", "curves", "both"}, "unknown stops"); })
+      .about("with curves: how improbable it is that a trial that is stopped becomes the best")
+      .field("stop_below", problem.stopBelow, kShare)
       .field("trials", problem.trials, kFromOne)
       .field("devices", problem.devices, kFromOne)
       .field("devices_per_node", problem.devicesPerNode, kFromOne)
@@ -51,7 +56,7 @@ void describeProblem(JsonFields &f, TuningProblem &problem) {
       .field("restart_s", problem.restart)
       .field("unit_s", problem.unitSeconds)
       .field("proposals", problem.proposals,
-             [](JsonVisitor &v, Proposals &one) { v.oneOf(one, {"random", "density"}, "unknown proposals"); })
+             [](JsonVisitor &v, Proposals &one) { v.oneOf(one, {"random", "density", "priced"}, "unknown proposals"); })
       .field("sharing", problem.sharing,
              [](JsonVisitor &v, Sharing &one) { v.oneOf(one, {"joint", "fixed"}, "unknown sharing"); })
       .field("fixed_slots", problem.fixedSlots, kFromOne)
@@ -74,7 +79,7 @@ void describeReport(JsonFields &f, Report &report) {
 void describeTrial(JsonFields &f, Trial &trial) {
   f.field("state", trial.state,
           [](JsonVisitor &v, Trial::State &one) {
-            v.oneOf(one, {"paused", "complete", "diverged", "failed"}, "unknown state of a trial");
+            v.oneOf(one, {"paused", "complete", "diverged", "failed", "stopped"}, "unknown state of a trial");
           })
       .about("a value of each hyper-parameter: a number, or the index of a choice")
       .field("configuration", trial.configuration, kAnyNumber)
@@ -108,7 +113,7 @@ std::string interval(const SeedMean &mean, const std::function<std::string(doubl
 }
 
 const char *wordOf(Trial::State state) {
-  static constexpr const char *kWords[] = {"paused", "complete", "diverged", "failed"};
+  static constexpr const char *kWords[] = {"paused", "complete", "diverged", "failed", "stopped"};
   return kWords[static_cast<size_t>(state)];
 }
 
@@ -205,7 +210,7 @@ std::string tuningText(const TuningReport &report, const TextStyle &style) {
                                   best.trial, best.unit, problem.maxUnits));
     lines.add("configuration", configurationText(problem.space, result.trials[best.trial].configuration));
   }
-  std::array<size_t, 4> count{};
+  std::array<size_t, 5> count{};
   for (const Trial &trial : result.trials)
     ++count[static_cast<size_t>(trial.state)];
   std::string states;

@@ -11,8 +11,15 @@ namespace accord::tuning {
 
 /// How new configurations are proposed.
 enum class Proposals : uint8_t {
-  Random, ///< evenly from the space
-  Density ///< where good ones are dense and bad ones are not (BOHB)
+  Random,  ///< evenly from the space
+  Density, ///< where good ones are dense and bad ones are not (BOHB)
+  Priced   ///< by density for each second that a unit is expected to take
+};
+/// When trials are stopped before their end.
+enum class Stops : uint8_t {
+  Halving, ///< at rungs, where others are better
+  Curves,  ///< where a trial's curve does not come to the best value
+  Both
 };
 /// How devices are given to trials.
 enum class Sharing : uint8_t {
@@ -37,6 +44,10 @@ struct TuningProblem {
   /// where ranks at the rung and at the next one agree less than `kMinAgreement`, nobody is stopped at it, and the
   /// first ones go on to tell the same of the next. 0: all rungs count.
   int64_t probes = 0;
+  Stops stops = Stops::Halving;
+  /// With curves: a trial is stopped when it is less probable than that that its last value is better than the best
+  /// one.
+  double stopBelow = 0.05;
   int64_t trials = 1;                ///< at most
   int64_t devices = 1;               ///< of the cluster
   int64_t devicesPerNode = 1;        ///< more devices than that are whole nodes
@@ -74,7 +85,8 @@ struct Trial {
     Paused,   ///< others were better at its rung
     Complete, ///< all units
     Diverged, ///< a value that is not finite
-    Failed    ///< the program ended without a value
+    Failed,   ///< the program ended without a value
+    Stopped   ///< its curve does not come to the best value
   } state = State::Paused;
   Configuration configuration;
   double unitSeconds = 1;           ///< expected of a unit on one device

@@ -78,7 +78,8 @@ CubePoint KernelDensity::draw(SplitMix &random, double widening) const {
 size_t minDensityPoints(const SearchSpace &space) { return 2 * (space.size() + 1); }
 
 std::optional<CubePoint> proposeByDensity(const SearchSpace &space, std::vector<ScoredPoint> points, SplitMix &random,
-                                          const std::vector<CubePoint> &among) {
+                                          const std::vector<CubePoint> &among,
+                                          const std::function<double(const CubePoint &)> &price) {
   const size_t each = space.size() + 1;
   if (points.size() < minDensityPoints(space))
     return std::nullopt;
@@ -95,7 +96,7 @@ std::optional<CubePoint> proposeByDensity(const SearchSpace &space, std::vector<
   double bestRatio = -1;
   for (int i = 0; i < kDraws; ++i) {
     CubePoint one = among.empty() ? goods.draw(random, kWidening) : among[random.below(among.size())];
-    const double ratio = goods.at(one) / std::max(bads.at(one), 1e-32);
+    const double ratio = goods.at(one) / std::max(bads.at(one), 1e-32) / (price ? price(one) : 1);
     if (ratio > bestRatio)
       bestRatio = ratio, best = std::move(one);
   }

@@ -6,6 +6,7 @@
 // good and bad is proposed (Falkner et al., BOHB, ICML 2018; Bergstra et al., NeurIPS 2011).
 #pragma once
 #include "lib/tuning/problem/SearchSpace.h"
+#include <functional>
 #include <optional>
 
 namespace accord::tuning {
@@ -33,9 +34,11 @@ private:
 };
 
 /// Nothing where there are too few points: each density needs more than there are dimensions.
-/// Where `among` has points, one of those is proposed.
+/// Where `among` has points, one of those is proposed. With `price`, which is above 0, the ratio for each unit of it
+/// counts.
 std::optional<CubePoint> proposeByDensity(const SearchSpace &space, std::vector<ScoredPoint> points, SplitMix &random,
-                                          const std::vector<CubePoint> &among = {});
+                                          const std::vector<CubePoint> &among = {},
+                                          const std::function<double(const CubePoint &)> &price = {});
 /// So many points the model needs.
 size_t minDensityPoints(const SearchSpace &space);
 

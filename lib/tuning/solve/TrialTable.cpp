@@ -151,8 +151,9 @@ std::vector<CubePoint> TableRunner::candidates() {
   return out;
 }
 
-std::optional<Configuration> TableRunner::accept(Configuration proposed) {
-  const CubePoint point = toCube(problem_.space, proposed);
+/// Of those that have not run; nothing where all have.
+std::optional<size_t> TableRunner::nearestRow(const Configuration &configuration) const {
+  const CubePoint point = toCube(problem_.space, configuration);
   std::optional<size_t> nearest;
   double smallest = 0;
   for (size_t row = 0; row < table_.rows.size(); ++row) {
@@ -162,11 +163,22 @@ std::optional<Configuration> TableRunner::accept(Configuration proposed) {
     if (!nearest || far < smallest)
       nearest = row, smallest = far;
   }
+  return nearest;
+}
+
+std::optional<Configuration> TableRunner::accept(Configuration proposed) {
+  const std::optional<size_t> nearest = nearestRow(proposed);
   if (!nearest)
     return std::nullopt;
   isUsed_[*nearest] = true;
   rowOf_.push_back(*nearest);
   return table_.rows[*nearest].configuration;
+}
+
+std::optional<double> TableRunner::unitSeconds(const Configuration &configuration) {
+  const auto known = rows_.find(configuration);
+  const std::optional<size_t> row = known != rows_.end() ? known->second : nearestRow(configuration);
+  return row ? table_.rows[*row].seconds : std::nullopt;
 }
 
 Result<TrialValue> TableRunner::value(unsigned trial, const Configuration & /*configuration*/, int64_t unit) {

@@ -5,6 +5,7 @@
 // "inf" and "-inf" are values of trainings that have diverged.
 #pragma once
 #include "lib/tuning/solve/Tuner.h"
+#include <map>
 
 namespace accord::tuning {
 
@@ -27,15 +28,24 @@ Result<TrialTable, Errors> readTrialTable(const std::string &text, const std::st
 class TableRunner final : public TrialRunner {
 public:
   TableRunner(const TuningProblem &problem, const TrialTable &table)
-      : problem_(problem), table_(table), isUsed_(table.rows.size()) {}
+      : problem_(problem), table_(table), isUsed_(table.rows.size()) {
+    for (size_t row = 0; row < table.rows.size(); ++row) {
+      rows_.emplace(table.rows[row].configuration, row);
+      rows_.emplace(fromCube(problem.space, table.rows[row].point), row); // rounded, as candidates come back
+    }
+  }
   std::optional<Configuration> accept(Configuration proposed) override;
   std::vector<CubePoint> candidates() override;
-  std::optional<double> unitSeconds(const Configuration &) override { return table_.rows[rowOf_.back()].seconds; }
+  /// Those of the row, or of what is not in the table those of the row that would be run.
+  std::optional<double> unitSeconds(const Configuration &configuration) override;
   Result<TrialValue> value(unsigned trial, const Configuration &configuration, int64_t unit) override;
 
 private:
+  std::optional<size_t> nearestRow(const Configuration &configuration) const;
+
   const TuningProblem &problem_;
   const TrialTable &table_;
+  std::map<Configuration, size_t> rows_;
   std::vector<bool> isUsed_;
   std::vector<size_t> rowOf_; ///< by trial
 };

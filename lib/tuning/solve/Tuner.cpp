@@ -1,7 +1,9 @@
 #include "lib/tuning/solve/Tuner.h"
 #include "lib/support/StableSort.h"
+#include "lib/tuning/problem/CurveModel.h"
 #include "lib/tuning/solve/DensityModel.h"
 #include "lib/tuning/solve/DeviceShares.h"
+#include "lib/tuning/solve/LearningCurve.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,6 +16,8 @@ constexpr double kEvenShare = 1.0 / 3;
 /// So many configurations that may not be tried one after the other end the proposals: what is allowed is too rare to
 /// be found so.
 constexpr int kMaxDraws = 1000;
+/// Of so many points that are drawn evenly, priced proposals take the one of the lowest price.
+constexpr int kEvenDraws = 3;
 
 /// Spearman's correlation of ranks, those that are equal sharing theirs; 0 of fewer than three pairs or equal values.
 double rankCorrelation(const std::vector<double> &a, const std::vector<double> &b) {
@@ -74,6 +78,9 @@ private:
 
   bool propose();
   std::optional<CubePoint> proposal(SplitMix &random) const;
+  double priceOf(const CubePoint &point) const;
+  bool halves() const { return problem_.stops != Stops::Curves; }
+  bool isBehind(unsigned trial) const;
   bool mayStillBegin() const { return static_cast<int64_t>(result_.trials.size()) < problem_.trials && !isExhausted_; }
 
   std::vector<unsigned> candidates() const;
@@ -121,9 +128,13 @@ bool Tuning::propose() {
   std::optional<Configuration> configuration;
   for (int draw = 0; draw < kMaxDraws && !configuration; ++draw) {
     CubePoint point = drawPoint(problem_.space, random);
+    if (problem_.proposals == Proposals::Priced)
+      for (int i = 1; i < kEvenDraws; ++i)
+        if (CubePoint other = drawPoint(problem_.space, random); priceOf(other) < priceOf(point))
+          point = std::move(other);
     if (number < problem_.first.size() && draw == 0)
       point = toCube(problem_.space, problem_.first[number]);
-    else if (problem_.proposals == Proposals::Density && random.unit() >= kEvenShare)
+    else if (problem_.proposals != Proposals::Random && random.unit() >= kEvenShare)
       if (auto better = proposal(random))
         point = *better;
     if (Configuration proposed = fromCube(problem_.space, point); runner_.admits(proposed))
@@ -144,8 +155,14 @@ bool Tuning::propose() {
   return true;
 }
 
+/// Seconds of a unit that are expected of a configuration before it runs.
+double Tuning::priceOf(const CubePoint &point) const {
+  return runner_.unitSeconds(fromCube(problem_.space, point)).value_or(problem_.unitSeconds);
+}
+
 /// By the values of the highest rung that has enough of them.
 std::optional<CubePoint> Tuning::proposal(SplitMix &random) const {
+  const bool isPriced = problem_.proposals == Proposals::Priced;
   for (size_t rung = rungs_.size(); rung-- > silent_;) {
     if (atRung_[rung].size() < minDensityPoints(problem_.space))
       continue;
@@ -157,7 +174,8 @@ std::optional<CubePoint> Tuning::proposal(SplitMix &random) const {
           index < one.reports.size() ? one.reports[index].value : std::numeric_limits<double>::quiet_NaN();
       points.push_back({toCube(problem_.space, one.configuration), problem_.maximizes ? -value : value});
     }
-    return proposeByDensity(problem_.space, std::move(points), random, runner_.candidates());
+    return proposeByDensity(problem_.space, std::move(points), random, runner_.candidates(),
+                            [&](const CubePoint &point) { return isPriced ? priceOf(point) : 1; });
   }
   return std::nullopt;
 }
@@ -173,10 +191,10 @@ std::vector<unsigned> Tuning::candidates() const {
       out.push_back(trial);
   for (size_t rung = 0; rung + 1 < rungs_.size(); ++rung) {
     const auto index = static_cast<size_t>(rungs_[rung]) - 1;
-    if (rung < silent_ || !isJudged_) {
+    if (rung < silent_ || !isJudged_ || !halves()) {
       for (unsigned trial : atRung_[rung])
         if (courses_[trial].state == State::AtRung && courses_[trial].rung == rung &&
-            (rung < silent_ || (rung == silent_ && isProbe(trial))))
+            (rung < silent_ || !halves() || (rung == silent_ && isProbe(trial))))
           out.push_back(trial);
       continue;
     }
@@ -201,7 +219,7 @@ std::vector<unsigned> Tuning::candidates() const {
 /// Looks at the lowest rung that may count, once the first trials have values there and at the next one, or have ended.
 void Tuning::judgeRung() {
   while (!isJudged_) {
-    if (problem_.probes == 0 || silent_ + 1 >= rungs_.size()) {
+    if (problem_.probes == 0 || !halves() || silent_ + 1 >= rungs_.size()) {
       isJudged_ = true;
       return;
     }
@@ -362,6 +380,23 @@ void Tuning::report(unsigned trial, double value) {
   isReached_ |= problem_.target && std::isfinite(value) && !isBetter(problem_, *problem_.target, value);
 }
 
+/// Whether a trial's curve does not come to the best value, which is another one's. While it is measured which rungs
+/// count, all go on.
+bool Tuning::isBehind(unsigned trial) const {
+  const Incumbent &best = result_.incumbents.back();
+  if (problem_.stops == Stops::Halving || !isJudged_ ||
+      courses_[trial].done < std::max(kMinCurveUnits, problem_.minUnits) || best.trial == trial)
+    return false;
+  std::vector<double> own, last;
+  for (const Report &report : result_.trials[trial].reports)
+    own.push_back(report.value);
+  for (const Trial &other : result_.trials)
+    if (!other.reports.empty() && std::isfinite(other.reports.back().value))
+      last.push_back(other.reports.back().value);
+  const double below = predictCurve(own, problem_.maxUnits, quartileDistance(std::move(last))).below(best.value);
+  return (problem_.maximizes ? 1 - below : below) < problem_.stopBelow;
+}
+
 Result<void> Tuning::endUnit(unsigned trial) {
   Course &course = courses_[trial];
   Trial &one = result_.trials[trial];
@@ -381,6 +416,10 @@ Result<void> Tuning::endUnit(unsigned trial) {
   report(trial, hasDiverged ? std::numeric_limits<double>::infinity() : *said.value);
   if (hasDiverged) {
     one.state = Trial::State::Diverged;
+    course.state = State::Ended;
+    atRung_[course.rung].push_back(trial);
+  } else if (course.done < problem_.maxUnits && isBehind(trial)) {
+    one.state = Trial::State::Stopped;
     course.state = State::Ended;
     atRung_[course.rung].push_back(trial);
   } else if (course.done == rungs_[course.rung]) {

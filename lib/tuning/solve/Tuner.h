@@ -33,7 +33,8 @@ public:
   virtual bool admits(const Configuration & /*proposed*/) { return true; }
   /// Points that may be proposed; empty: all of the space.
   virtual std::vector<CubePoint> candidates() { return {}; }
-  /// Seconds of a unit on one device; nothing: what the problem says.
+  /// Seconds of a unit on one device, of a configuration that runs or may run; nothing: what the problem says. Priced
+  /// proposals rest on it, so it is what is expected before a configuration runs.
   virtual std::optional<double> unitSeconds(const Configuration &) { return std::nullopt; }
   /// On how much the configuration may run, ascending, and how fast it is there; empty: as the problem says.
   virtual std::vector<Width> widths(const Configuration &) { return {}; }

@@ -1,4 +1,6 @@
 #include "lib/tuning/verify/TuningVerifier.h"
+#include "lib/tuning/problem/CurveModel.h"
+#include "lib/tuning/verify/CurveProof.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -24,6 +26,8 @@ public:
     devices();
     if (out_.holds())
       rungs();
+    if (out_.holds())
+      curves();
     incumbents();
     sums();
     if (out_.holds())
@@ -164,7 +168,8 @@ private:
         if (segment.from == all[r]) {
           ++count;
           const size_t silent = silentRungs(all, segment.start);
-          const bool isFree = r < silent || (r == silent && segment.trial < probes());
+          const bool isFree =
+              problem_.stops == Stops::Curves || r < silent || (r == silent && segment.trial < probes());
           if (!isFree && !isAmongTheBest(segment, all, r) && !isLastOneLeft(segment))
             return finding("trial {} goes on behind unit {} at {} s, but it is not among the best 1/{} there",
                            segment.trial, all[r], segment.start, problem_.reduction);
@@ -207,7 +212,7 @@ private:
   /// It diverged or failed before, whose time is the end of its last segment.
   bool hasEnded(size_t trial, double time) const {
     const Trial::State state = result_.trials[trial].state;
-    if (state != Trial::State::Diverged && state != Trial::State::Failed)
+    if (state != Trial::State::Diverged && state != Trial::State::Failed && state != Trial::State::Stopped)
       return false;
     double end = 0;
     for (const Segment &segment : result_.segments)
@@ -224,9 +229,9 @@ private:
     for (size_t i = 0; i < result_.trials.size(); ++i) {
       const Trial &other = result_.trials[i];
       const bool isThere = index < other.reports.size() && other.reports[index].time <= segment.start;
-      const bool hasDiverged = other.state == Trial::State::Diverged && !other.reports.empty() &&
-                               other.reports.back().unit > low && other.reports.back().unit <= all[rung] &&
-                               other.reports.back().time <= segment.start;
+      const bool isOut = other.state == Trial::State::Diverged || other.state == Trial::State::Stopped;
+      const bool hasDiverged = isOut && !other.reports.empty() && other.reports.back().unit > low &&
+                               other.reports.back().unit <= all[rung] && other.reports.back().time <= segment.start;
       if (!isThere && !hasDiverged)
         continue;
       ++reached;
@@ -248,6 +253,45 @@ private:
     return std::ranges::none_of(result_.trials, [&](const Trial &trial) {
       return trial.state == Trial::State::Complete && trial.reports.back().time <= segment.start;
     });
+  }
+
+  /// Who was stopped by its curve was improbable to become the best, by what was known then.
+  void curves() {
+    size_t count = 0;
+    for (size_t i = 0; i < result_.trials.size(); ++i) {
+      const Trial &trial = result_.trials[i];
+      if (trial.state != Trial::State::Stopped)
+        continue;
+      ++count;
+      if (problem_.stops == Stops::Halving ||
+          static_cast<int64_t>(trial.reports.size()) < std::max(kMinCurveUnits, problem_.minUnits))
+        return finding("trial {} is stopped after {} units, before curves are looked at", i, trial.reports.size());
+      const double now = trial.reports.back().time;
+      std::vector<double> own, last;
+      std::optional<double> best;
+      for (const Report &report : trial.reports)
+        own.push_back(report.value);
+      for (size_t other = 0; other < result_.trials.size(); ++other) {
+        std::optional<double> latest;
+        for (const Report &report : result_.trials[other].reports)
+          if (report.time < now || (report.time == now && other <= i)) {
+            latest = report.value;
+            if (std::isfinite(report.value) &&
+                (!best || (problem_.maximizes ? report.value > *best : report.value < *best)))
+              best = report.value;
+          }
+        if (latest && std::isfinite(*latest))
+          last.push_back(*latest);
+      }
+      const double probability = probabilityToBeat(own, problem_.maxUnits, std::move(last), *best, problem_.maximizes);
+      if (!(probability <= problem_.stopBelow + 1e-6))
+        return finding("trial {} is stopped after {} units, but its curve comes to {} with probability {}", i,
+                       trial.reports.size(), *best, probability);
+    }
+    if (problem_.stops != Stops::Halving)
+      out_.checked.push_back(
+          fmt::format("{} trials that were stopped by their curves become the best with a probability of at most {}",
+                      count, problem_.stopBelow));
   }
 
   void incumbents() {

@@ -64,7 +64,9 @@ TuningProblem someProblem(SplitMix &random) {
     problem.widths.push_back({2 * problem.slotsPerDevice, 1.5});
   problem.restart = random.unit() * 3;
   problem.unitSeconds = 1 + random.unit();
-  problem.proposals = random.below(2) ? Proposals::Random : Proposals::Density;
+  problem.proposals = static_cast<Proposals>(random.below(3));
+  problem.stops = static_cast<Stops>(random.below(3));
+  problem.stopBelow = random.unit() / 4;
   problem.sharing = random.below(3) ? Sharing::Joint : Sharing::Fixed;
   problem.fixedSlots = problem.widths[random.below(problem.widths.size())].slots;
   problem.seed = random.next();
@@ -101,7 +103,7 @@ bool areSame(const TuningResult &a, const TuningResult &b) {
 
 TEST(Tuner, KeepsToItsRulesWhateverTheValuesAre) {
   SplitMix random(7);
-  int failed = 0, diverged = 0, complete = 0;
+  int failed = 0, diverged = 0, complete = 0, stopped = 0;
   for (int i = 0; i < accord::cases(300); ++i) {
     const TuningProblem problem = someProblem(random);
     FunctionRunner runner(hostile);
@@ -112,7 +114,7 @@ TEST(Tuner, KeepsToItsRulesWhateverTheValuesAre) {
     EXPECT_EQ(static_cast<int64_t>(result->trials.size()), problem.trials); // one that crashes costs itself alone
     for (const Trial &trial : result->trials) {
       failed += trial.state == Trial::State::Failed, diverged += trial.state == Trial::State::Diverged;
-      complete += trial.state == Trial::State::Complete;
+      complete += trial.state == Trial::State::Complete, stopped += trial.state == Trial::State::Stopped;
     }
     FunctionRunner again(hostile);
     EXPECT_TRUE(areSame(*result, *tune(problem, again)));
@@ -120,6 +122,7 @@ TEST(Tuner, KeepsToItsRulesWhateverTheValuesAre) {
   EXPECT_GT(failed, 0);
   EXPECT_GT(diverged, 0);
   EXPECT_GT(complete, 0);
+  EXPECT_GT(stopped, 0);
 }
 
 TEST(Tuner, VerifierFindsWhatIsChanged) {
@@ -238,6 +241,52 @@ TEST(Tuner, DensityFindsBetterOnesThanChance) {
     chance += tune(problem, two)->incumbents.back().value;
   }
   EXPECT_GT(density, chance);
+}
+
+TEST(Tuner, StopsTrialsThatTheirCurvesKeepFromTheBest) {
+  TuningProblem problem;
+  problem.space = someSpace(), problem.maxUnits = 30, problem.trials = 40, problem.stops = Stops::Curves;
+  auto function = [](const Configuration &c, int64_t unit) { return TrialValue{smooth(c, unit)}; };
+  FunctionRunner runner(function);
+  auto result = tune(problem, runner);
+  size_t stopped = 0, complete = 0;
+  double best = -10;
+  for (Trial &trial : result->trials) {
+    stopped += trial.state == Trial::State::Stopped, complete += trial.state == Trial::State::Complete;
+    best = std::max(best, smooth(trial.configuration, problem.maxUnits));
+  }
+  EXPECT_EQ(stopped + complete, result->trials.size());
+  EXPECT_GT(stopped, 20u);
+  EXPECT_EQ(result->incumbents.back().value, best); // on curves without noise none is lost
+  EXPECT_TRUE(verifyTuning(problem, *result).holds());
+  // What would have become the best is not stopped, says the verifier.
+  Trial &winner = result->trials[result->incumbents.back().trial];
+  winner.state = Trial::State::Stopped, winner.reports.resize(9);
+  EXPECT_FALSE(verifyTuning(problem, *result).holds());
+  problem.stopBelow = 1e-4;
+  FunctionRunner other(function);
+  auto careful = tune(problem, other);
+  EXPECT_GT(careful->units, result->units);
+  EXPECT_TRUE(verifyTuning(problem, *careful).holds());
+  problem.stopBelow = 0.05;
+  EXPECT_TRUE(verifyTuning(problem, *careful).holds());
+}
+
+TEST(Tuner, PricedProposalsTakeLessTimeForTheSame) {
+  double density = 0, priced = 0;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    TuningProblem problem; // the width alone is the price, and says nothing about the value
+    problem.space = someSpace(), problem.maxUnits = 9, problem.trials = 60, problem.seed = seed;
+    auto function = [](const Configuration &c, int64_t unit) { return TrialValue{smooth(c, unit)}; };
+    FunctionRunner one(function), two(function);
+    density += tune(problem, one)->seconds;
+    problem.proposals = Proposals::Priced;
+    auto result = tune(problem, two);
+    priced += result->seconds;
+    EXPECT_TRUE(verifyTuning(problem, *result).holds());
+    EXPECT_GT(result->incumbents.back().value, 0.8);
+  }
+  EXPECT_LT(priced, 0.8 * density);
 }
 
 TEST(Tuner, EndsAtItsTargetAndItsTime) {
