@@ -63,10 +63,6 @@ public:
   /// The numbers of a context; each is from 0 to about 2.
   static const std::vector<std::string> &contextNames();
   const BanditCounts &counts() const { return count; }
-  const BanditOptions &settings() const { return options; }
-  const LinearBandit &model() const { return bandit; }
-  /// Of the last series of replays; empty before.
-  const std::vector<double> &lastContext() const { return seen; }
 
 private:
   std::vector<double> context(const Cluster &cluster, size_t waiting) const;
