@@ -49,7 +49,8 @@ bool PricedTrials::admits(const Configuration &proposed) {
 
 std::optional<double> PricedTrials::unitSeconds(const Configuration &configuration) {
   const auto price = pricer_.price(configuration);
-  return price ? std::optional(price->training.front().unitSeconds) : std::nullopt;
+  // An inference that breaks a limit is not priced as a training.
+  return price && !price->training.empty() ? std::optional(price->training.front().unitSeconds) : std::nullopt;
 }
 
 std::vector<Width> PricedTrials::widths(const Configuration &configuration) {
