@@ -1,6 +1,6 @@
 #include "lib/jobs/simulate/Seeds.h"
+#include "lib/prediction/StudentDistribution.h"
 #include "lib/support/SplitMix.h"
-#include "lib/support/StudentDistribution.h"
 #include <algorithm>
 #include <cmath>
 
@@ -15,19 +15,6 @@ double meanOf(const std::vector<double> &values) {
 }
 
 } // namespace
-
-double studentQuantile(double p, unsigned freedom) {
-  if (p < 0.5)
-    return -studentQuantile(1 - p, freedom);
-  double low = 0, high = 1;
-  while (studentTail(high, freedom) > 1 - p && high < 1e150)
-    high *= 2;
-  for (int i = 0; i < 200 && high - low > 1e-12 * high; ++i) {
-    const double middle = low + (high - low) / 2;
-    (studentTail(middle, freedom) > 1 - p ? low : high) = middle;
-  }
-  return low + (high - low) / 2;
-}
 
 MeanInterval studentInterval(const std::vector<double> &values, double confidence) {
   const double mean = meanOf(values);

@@ -1,6 +1,7 @@
 // Several seeds: other traces of the same kind, and results with intervals of confidence.
 #pragma once
 #include "lib/jobs/simulate/Simulator.h"
+#include "lib/prediction/StudentDistribution.h"
 
 namespace accord::jobs {
 
@@ -8,10 +9,6 @@ namespace accord::jobs {
 struct MeanInterval {
   double mean = 0, low = 0, high = 0;
 };
-
-/// The number that a variable of Student's distribution with `freedom` (1 or more) degrees of freedom is below with
-/// probability `p`, which is above 0 and below 1. To a relative precision of 1e-9.
-double studentQuantile(double p, unsigned freedom);
 
 /// Student's interval of the mean of independent values (Student, Biometrika 6, 1908): mean +- t * s / sqrt(n). All of
 /// it is the value where there is only one, and 0 where there is none.

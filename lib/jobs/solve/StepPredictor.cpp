@@ -1,6 +1,6 @@
 #include "lib/jobs/solve/StepPredictor.h"
+#include "lib/prediction/StudentDistribution.h"
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -10,14 +10,6 @@ namespace {
 constexpr double kQualityShare = 0.95;
 constexpr double kMaxGrowth = 2;
 constexpr size_t kGrowthSteps = 200; ///< tried between 0 and `kMaxGrowth`
-
-/// Quantile of 95 % of Student's distribution for 1, 2, ... degrees of freedom; beyond, that of the normal one, which
-/// is below by 3 %.
-double student95(size_t freedom) {
-  static constexpr std::array kQuantiles = {6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812,
-                                            1.796, 1.782, 1.771, 1.761, 1.753, 1.746, 1.740, 1.734, 1.729, 1.725};
-  return freedom >= 1 && freedom <= kQuantiles.size() ? kQuantiles[freedom - 1] : 1.645;
-}
 
 bool isRising(const ValidationCurve &run) { return run.epochs.back().metric > run.epochs.front().metric; }
 
@@ -162,7 +154,8 @@ Result<StepPredictor> StepPredictor::make(const std::vector<ApplicationCurves> &
     mean += one / count;
   for (double one : means)
     between += std::pow(one - mean, 2) / (count - 1);
-  made.deviation_ = student95(all.size() - 1) * std::sqrt(between * (1 + 1 / count) + within);
+  made.deviation_ =
+      studentQuantile(0.95, static_cast<unsigned>(all.size() - 1)) * std::sqrt(between * (1 + 1 / count) + within);
   return made;
 }
 

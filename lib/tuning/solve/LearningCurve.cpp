@@ -1,5 +1,5 @@
 #include "lib/tuning/solve/LearningCurve.h"
-#include "lib/support/StudentDistribution.h"
+#include "lib/prediction/StudentDistribution.h"
 #include "lib/tuning/problem/CurveModel.h"
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // What learning curves come to: against the proof of the verifier, which computes it in another way, and on curves that
 // are known.
 #include "lib/tuning/solve/LearningCurve.h"
+#include "lib/prediction/StudentDistribution.h"
 #include "lib/support/SplitMix.h"
-#include "lib/support/StudentDistribution.h"
 #include "lib/tuning/verify/CurveProof.h"
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "lib/support/StudentDistribution.h"
+#include "lib/prediction/StudentDistribution.h"
 #include <cmath>
 
 namespace accord {
@@ -37,8 +37,24 @@ double betaShare(double a, double b, double x) {
 
 } // namespace
 
+/// Both tails together are the share of the beta distribution of freedom / 2 and 1/2 below freedom / (freedom + t^2).
 double studentTail(double t, unsigned freedom) {
   return betaShare(freedom / 2.0, 0.5, freedom / (freedom + t * t)) / 2;
+}
+
+/// By bisection of the tail: it falls everywhere, from 1/2 at 0. The upper end is doubled until it lies behind the
+/// number, which for one degree of freedom may be far away.
+double studentQuantile(double p, unsigned freedom) {
+  if (p < 0.5)
+    return -studentQuantile(1 - p, freedom);
+  double low = 0, high = 1;
+  while (studentTail(high, freedom) > 1 - p && high < 1e150)
+    high *= 2;
+  for (int i = 0; i < 200 && high - low > 1e-12 * high; ++i) {
+    const double middle = low + (high - low) / 2;
+    (studentTail(middle, freedom) > 1 - p ? low : high) = middle;
+  }
+  return low + (high - low) / 2;
 }
 
 } // namespace accord
