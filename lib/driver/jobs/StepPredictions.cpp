@@ -201,13 +201,13 @@ private:
       return;
     const StepsOfBatch &known = document.steps.front();
     TextTable text("rrrrrr", {"batch", "steps", "90 % from", "to", "samples", "times as many"});
-    const double fewest = known.predicted.steps * static_cast<double>(known.batch);
+    const double knownSamples = known.predicted.steps * static_cast<double>(known.batch);
     for (const StepsOfBatch &one : document.steps) {
       const double samples = one.predicted.steps * static_cast<double>(one.batch);
       text.row({std::to_string(one.batch), fmt::format("{:.0f}", one.predicted.steps),
                 one.isKnown ? "known" : fmt::format("{:.0f}", one.predicted.low),
                 one.isKnown ? "" : fmt::format("{:.0f}", one.predicted.high), fmt::format("{:.4g}", samples),
-                fmt::format("{:.2f}", samples / fewest)});
+                fmt::format("{:.2f}", samples / knownSamples)});
     }
     standardOutput() << fmt::format("{}: steps until {}\n", document.application,
                                     options.metric ? fmt::format("its metric is {:g}", *options.metric)
