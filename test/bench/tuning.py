@@ -3,7 +3,8 @@
 
 usage: tuning.py tables MODEL.onnx FOLDER [--rows 2000]     tables for accord tune, one for each data set (onnxruntime, numpy)
        tuning.py quality FOLDER [--seeds 5] [--optuna]      regret after trials; with --optuna also of Optuna's samplers
-       tuning.py time FOLDER [--seeds 5] [--devices 8]      time to the quality of ASHA, joint and over fixed allocations
+       tuning.py time FOLDER [--seeds 5] [--devices 8] [--proposals priced] [--stops both]
+           time to the quality of ASHA, joint (with these proposals and stops) and over fixed allocations (without)
 
 MODEL.onnx is lcbench/model.onnx of YAHPO Gym (slds-lmu/yahpo_data, Apache-2.0), a surrogate of 34 data sets whose trainings
 of 2,000 configurations and 52 epochs were recorded (Zimmer et al., Auto-PyTorch Tabular, 2021). Even data sets, by their order,
@@ -65,7 +66,7 @@ def read_table(path):
     return [float(r[7]) for r in rows], [[float(v) for v in r[8:]] for r in rows]
 
 
-def block(folder, probes, unit, profile):
+def block(folder, probes, unit, profile, stops="halving"):
     lines = []
     for name, low, high, kind, of in SPACE:
         ends = f"{low}..{high}"
@@ -73,8 +74,8 @@ def block(folder, probes, unit, profile):
     speed, shared = PROFILES[profile]
     text = "tuning t {\n search {\n  " + "\n  ".join(lines) + "\n }\n units = 1..52\n trials = 100\n"
     text += f" probes = {probes}\n unit = {unit} s\n restart = {unit / 5} s\n speed = {speed}\n"
-    text += (f" shared = {shared}\n" if shared else "") + " maximize accuracy\n}\n"
-    path = os.path.join(folder, f"{probes}-{profile}.dnn")
+    text += (f" shared = {shared}\n" if shared else "") + f" stops = {stops}\n maximize accuracy\n}}\n"
+    path = os.path.join(folder, f"{probes}-{profile}-{stops}.dnn")
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
     return path
@@ -183,10 +184,10 @@ def optuna_run(path, kind, seed, trials):
     return [(best[-1] - found[count - 1]) / (best[-1] - best[len(best) // 2]) for count in trials], units
 
 
-def time(folder, seeds, devices):
+def time(folder, seeds, devices, proposals, stops):
     print(f"| trials like | {devices} devices: fixed | time against it | reached (joint, fixed) of |")
     for profile, (speed, shared) in PROFILES.items():
-        changes, reached, count = {}, {}, 0
+        changes, reached, count, joint_reached = {}, {}, 0, 0
         for name in SETS[1::2]:
             table = os.path.join(folder, name + ".csv")
             unit = sum(read_table(table)[0]) / 2000
@@ -195,16 +196,21 @@ def time(folder, seeds, devices):
                             "fixed:1", "--seed", 1000, "--seeds", seeds, "--compare", "density/fixed:1")
                 target = max(one["value"]["mean"] for one in asha["compared"])
                 ways = ["density/fixed:1", "density/fixed:2"] + (["density/fixed:0.5"] if shared else [])
-                document = tune(block(work, 8, unit, profile), table, "--devices", devices, "--trials", 1500, "--target",
-                                target, "--seeds", seeds, "--compare", ",".join(ways))
+                until = ("--devices", devices, "--trials", 1500, "--target", target, "--seeds", seeds)
+                ours = tune(block(work, 8, unit, profile, stops), table, *until, "--proposals", proposals, "--compare",
+                            proposals + "/fixed:1")["compared"][0]
+                fixed = tune(block(work, 8, unit, profile), table, *until, "--sharing", "fixed:1", "--compare",
+                             ",".join(ways[1:] or ["random/fixed:1"]))["compared"]
             count += seeds
-            for one in document["compared"]:
-                changes.setdefault(one["name"], []).append(math.log1p(one["change"]["mean"]))
-                reached[one["name"]] = reached.get(one["name"], 0) + one["reached"]
-        for way, values in list(changes.items())[1:]:
+            joint_reached += ours["reached"]
+            for way in ways:
+                one = next(one for one in fixed if one["name"] == way)
+                changes.setdefault(way, []).append(math.log(ours["time_s"]["mean"] / one["time_s"]["mean"]))
+                reached[way] = reached.get(way, 0) + one["reached"]
+        for way, values in changes.items():
             mean = ["%+.1f %%" % (100 * math.expm1(value)) for value in bootstrap(values)]
-            print(f"| {profile} | {way} | {mean[0]} ({mean[1]} .. {mean[2]}) | {reached['density/joint']}, {reached[way]} of "
-                  f"{count} |", flush=True)
+            print(f"| {profile} | {way} | {mean[0]} ({mean[1]} .. {mean[2]}) | {joint_reached}, {reached[way]} of {count} |",
+                  flush=True)
 
 
 def main():
@@ -214,6 +220,8 @@ def main():
     parser.add_argument("--rows", type=int, default=2000)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--devices", type=int, default=8)
+    parser.add_argument("--proposals", default="density")
+    parser.add_argument("--stops", default="halving")
     parser.add_argument("--optuna", action="store_true")
     given = parser.parse_args()
     if given.what == "tables":
@@ -221,7 +229,7 @@ def main():
     elif given.what == "quality":
         quality(given.paths[0], given.seeds, given.optuna)
     else:
-        time(given.paths[0], given.seeds, given.devices)
+        time(given.paths[0], given.seeds, given.devices, given.proposals, given.stops)
 
 
 main()
