@@ -27,6 +27,7 @@ from .results import (
     Rates,
     Schedule,
     Servers,
+    Steps,
     Time,
     Tune,
     Verify,
@@ -74,7 +75,10 @@ def calibrate(
     rates: bool = False,
     application: Optional[Value] = None,
     known: Optional[Union[Value, Sequence[Value]]] = None,
-) -> Union[Calibrate, Operations, Rates]:
+    curves: bool = False,
+    batch: Optional[int] = None,
+    metric: Optional[float] = None,
+) -> Union[Calibrate, Operations, Rates, Steps]:
     """Fit a machine's parameters to measured step times.
 
     rows: Table of measured steps (.csv)
@@ -87,8 +91,11 @@ def calibrate(
     operations: The rows are single operations: fit and predict their times
     devices: With --operations: table of data sheets (default: devices.csv of the catalogue)
     rates: The rows are rates of jobs by device type (.json, Gavel) or profiles (a folder, Pollux): how well those of left-out models are predicted
-    application: With --rates: predict the rates of this one from those of all others
+    application: With --rates: predict the rates of this one from those of all others; with --curves: its steps
     known: With --application: TYPExDEVICES=RATE, what it was measured to do there
+    curves: A folder with a folder for each application, which has its validation-BATCH.csv (Pollux): how well steps with other batches are predicted from the gradient noise
+    batch: With --curves --application: the run that is known (default: with the smallest batch)
+    metric: With --curves --application: steps until this metric (default: until the end of that run)
     """
     options: Options = {
         "--target": target,
@@ -102,9 +109,12 @@ def calibrate(
         "--rates": rates,
         "--application": application,
         "--known": known,
+        "--curves": curves,
+        "--batch": batch,
+        "--metric": metric,
     }
-    answer = asked("calibrate", [rows], options, [Calibrate, Operations, Rates], writes=False)
-    return cast("Union[Calibrate, Operations, Rates]", answer)
+    answer = asked("calibrate", [rows], options, [Calibrate, Operations, Rates, Steps], writes=False)
+    return cast("Union[Calibrate, Operations, Rates, Steps]", answer)
 
 
 @checked()

@@ -23,6 +23,7 @@ from .prune import Prune as Prune
 from .rates import Rates as Rates
 from .schedule import Schedule as Schedule
 from .servers import Servers as Servers
+from .steps import Steps as Steps
 from .time import Time as Time
 from .tune import Tune as Tune
 from .unknown import Unknown as Unknown
