@@ -1,7 +1,6 @@
 #include "lib/sparsity/accuracy/AccuracyEvaluation.h"
 #include "lib/sparsity/accuracy/AccuracyMessages.h"
 #include "lib/support/ClopperPearson.h"
-#include "lib/support/FirstWhere.h"
 #include "lib/support/NamePattern.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -346,7 +345,11 @@ private:
       low = high, high = std::min(2 * high, kMaxSamples);
     if (!shows(high))
       return std::nullopt;
-    return found->second = firstWhere(low + 1, high, shows);
+    while (high - low > 1) { // not everywhere monotone, for `right` is a whole number
+      int64_t middle = low + (high - low) / 2;
+      (shows(middle) ? high : low) = middle;
+    }
+    return found->second = high;
   }
 
   void addRejection(const Rejection &rejection) {
