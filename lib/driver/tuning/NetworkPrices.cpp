@@ -66,6 +66,13 @@ public:
     return std::nullopt;
   }
   bool uses(size_t parameter) const { return uses_[parameter] != Use::None; }
+  /// What the name of a hyper-parameter may be meant to be; empty: nothing is near.
+  std::string nearestTo(const std::string &name) {
+    std::vector<std::string> names = {"batch", "optimizer", "precision"};
+    for (const ast::Parameter &one : session_.job().model->parameters)
+      names.push_back(one.name.text);
+    return nearest(name, names);
+  }
 
   /// What tells the block's prices apart.
   std::string keyOf(const Configuration &configuration) const {
@@ -335,8 +342,12 @@ std::optional<Errors> NetworkPricer::prepare() {
   }
   priced_.bound.clear();
   for (size_t i = 0; i < problem_.space.size(); ++i)
-    if (training_->uses(i) || (inference_ && inference_->uses(i)))
-      priced_.bound.push_back(problem_.space[i].name);
+    if (const std::string &name = problem_.space[i].name; training_->uses(i) || (inference_ && inference_->uses(i)))
+      priced_.bound.push_back(name);
+    else if (const std::string near = training_->nearestTo(name); !near.empty())
+      assumptions_.push_back(fmt::format("'{}' changes no price, for the network has no such parameter; did you mean "
+                                         "'{}'?",
+                                         name, near));
   assumptions_.push_back(
       fmt::format("a unit is 1/{} of the training '{}', {:.6g} samples; its time is that of the cost "
                   "model, with the largest micro-batch that fits, and without loading data",
