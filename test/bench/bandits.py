@@ -90,7 +90,7 @@ def curves(accord, data):
                     points = regret["points"]
                     shown = [percent(points[len(points) * quarter // 4 - 1]["change"]) for quarter in (1, 2, 4)]
                     total, parity = points[-1]["regret_s"], regret["parity"]
-                    policy = regret["policy"].replace(" (no history)", "")
+                    policy = regret["policy"].replace(" new", "")
                     against = regret["reference"] + (", the best fixed" if regret["is_best_fixed"] else "")
                     print(f"| {name} | `{policy}` | {origin if isLearned else '–'} | {against} | " + " | ".join(shown) +
                           f" | {total['mean'] / 3600:+,.1f} h ({total['low'] / 3600:+,.1f} .. {total['high'] / 3600:+,.1f}) | "

@@ -94,7 +94,7 @@ private:
     for (ReplayPolicy policy : chosen) {
       if (!learns(policy.name))
         continue;
-      policy.name += " (no history)";
+      policy.name += " new"; // tables cut the middle out of long names
       if (!simulatePolicy(policy))
         return false;
     }

@@ -305,7 +305,8 @@ std::string regretText(const SimulationReport &report, const TextStyle &style) {
   return "\n" + table.text(style) +
          "N jobs: mean completion of the N that arrived first against the other policy's, with the bootstrap interval "
          "of "
-         "95 %\nregret: the same as a sum over all jobs; parity: jobs from which on the mean is within 2 %\n";
+         "95 %\nregret: the same as a sum over all jobs; parity: jobs from which on the mean is within 2 %; "
+         "new: without --history\n";
 }
 
 } // namespace
