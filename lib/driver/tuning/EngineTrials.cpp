@@ -59,6 +59,11 @@ std::string lastLine(const std::string &path) {
 
 } // namespace
 
+std::vector<std::string> programWords(const std::string &program) {
+  std::error_code failed; // then it runs in the task's folder
+  return {"sh", "-c", "cd -- \"$0\" 2>/dev/null\n" + program, fs::current_path(failed).string()};
+}
+
 EngineTrials::EngineTrials(std::unique_ptr<Engine> engine, EngineTrialsRequest request)
     : engine_(std::move(engine)), request_(std::move(request)),
       prefix_(fmt::format("tune-{}-{:x}-", sha256Of(fs::absolute(request_.folder).string()).substr(0, 8),
@@ -158,7 +163,7 @@ Result<void> EngineTrials::start(const tuning::Segment &segment, const tuning::C
   }
   task.deviceType = request_.nodes.front().deviceType;
   task.devicesPerNode = std::min(devices, perNode);
-  task.command = {"sh", "-c", request_.program};
+  task.command = programWords(request_.program);
   task.folder = folder;
   task.notice = kNotice;
   task.layout = {.pools = {{task.deviceType, static_cast<int64_t>(task.nodes.size()), task.devicesPerNode}},

@@ -2,8 +2,8 @@
 //
 // A program finds in its environment ACCORD_CONFIGURATION (a JSON file with the hyper-parameters), ACCORD_UNITS (units
 // to have done at its end), ACCORD_VALUES (a file to which it adds a line {"unit": 3, "value": 0.91} after each unit,
-// once the state behind it is saved), ACCORD_TRIAL (its number) and ACCORD_TRIAL_FOLDER, in which it works. It goes on
-// from the state that it has saved there.
+// once the state behind it is saved), ACCORD_TRIAL (its number) and ACCORD_TRIAL_FOLDER. It goes on from the state that
+// it has saved there, and begins in the folder in which `accord tune` was called.
 //
 // Values stay in the folders, so a tuning that was interrupted goes on with them: it comes to the same result as if it
 // had not been, where a program says the same for the same configuration.
@@ -13,6 +13,10 @@
 #include <atomic>
 
 namespace accord {
+
+/// The command of a task that runs these words of `sh -c` in the folder of this process, so that `python3 train.py`
+/// means the same there as here. Where a node has no such folder, they run in the task's.
+std::vector<std::string> programWords(const std::string &program);
 
 struct EngineTrialsRequest {
   std::string folder;  ///< of all trials; made where it is not there

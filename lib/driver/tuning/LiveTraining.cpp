@@ -1,4 +1,5 @@
 #include "lib/driver/tuning/LiveTraining.h"
+#include "lib/driver/tuning/EngineTrials.h"
 #include "lib/support/documents/AnswerFile.h"
 #include "lib/support/documents/JsonText.h"
 #include "llvm/Support/JSON.h"
@@ -73,7 +74,7 @@ Result<void> LiveTraining::start() {
   task.nodes = {request_.node.name};
   task.deviceType = request_.node.deviceType;
   task.devicesPerNode = request_.node.devices;
-  task.command = {"sh", "-c", request_.program};
+  task.command = programWords(request_.program);
   task.folder = request_.folder;
   task.notice = kNotice;
   task.layout = {.pools = {{task.deviceType, 1, task.devicesPerNode}},
