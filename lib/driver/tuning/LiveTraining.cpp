@@ -170,13 +170,16 @@ std::optional<LiveTraining::Reported> LiveTraining::nextReport(std::string &wron
   return report;
 }
 
-Result<tuning::ServerRunner::Measured> LiveTraining::run(const tuning::Setting &setting, const Watch &watch) {
+Result<void> LiveTraining::apply(const tuning::Setting &setting) {
   ++interval_;
-  if (auto written = writeSetting(setting); !written)
-    return written.takeError();
-  if (task_.empty())
-    if (auto begun = start(); !begun)
-      return begun.takeError();
+  if (auto written = writeSetting(setting); !written || !task_.empty())
+    return written;
+  return start();
+}
+
+Result<tuning::ServerRunner::Measured> LiveTraining::run(const tuning::Setting &setting, const Watch &watch) {
+  if (auto applied = apply(setting); !applied)
+    return applied.takeError();
   const tuning::ServerProblem &problem = *request_.problem;
   const double window = (problem.intervalSeconds - problem.settleSeconds) / static_cast<double>(tuning::kWindows);
   Measured out;
@@ -239,12 +242,8 @@ Result<tuning::ServerRunner::Measured> LiveTraining::run(const tuning::Setting &
 }
 
 Result<std::string> LiveTraining::hold(const tuning::Setting &setting) {
-  ++interval_;
-  if (auto written = writeSetting(setting); !written)
-    return written.takeError();
-  if (task_.empty())
-    if (auto begun = start(); !begun)
-      return begun.takeError();
+  if (auto applied = apply(setting); !applied)
+    return applied.takeError();
   while (!isStopping()) {
     ACCORD_TRY(over, endOfTask());
     if (over) {

@@ -40,6 +40,8 @@ private:
   };
   Result<void> writeSetting(const tuning::Setting &setting);
   Result<void> start();
+  /// The setting of the next interval, with the program started where it does not run.
+  Result<void> apply(const tuning::Setting &setting);
   void end();
   /// The next whole line that was added; nothing where there is none. `wrong` says what is wrong with it.
   std::optional<Reported> nextReport(std::string &wrong);
