@@ -376,3 +376,39 @@ TEST(KubernetesClient, FindsPodsThatCameAndEndedBetweenTwoLists) {
   EXPECT_EQ(tasks->front().exitCode, 3);
   EXPECT_EQ(podLists, 2);
 }
+
+TEST(KubernetesClient, DeletesNoPodThatEndedSinceItWasSeen) {
+  const auto podOf = [](const std::string &state, const std::string &version) {
+    return R"({"metadata": {"name": "p", "uid": "2", "resourceVersion": ")" + version +
+           R"(", "labels": {"accord/object": "o"}}, "spec": {"nodeName": "a1"}, "status": )" + state + "}";
+  };
+  const std::string over = R"({"phase": "Failed", "containerStatuses": [{"state": {"terminated": {"exitCode": 3,
+      "startedAt": "2026-11-28T14:00:00Z", "finishedAt": "2026-11-28T14:00:01Z"}}}]})";
+  const std::string job = R"({"metadata": {"name": "o", "uid": "1", "labels": {"accord/object": "o"},
+      "annotations": {"accord/task": "accord-7", "accord/nodes": "a1"}}, "spec": {},
+      "status": {"conditions": [{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}]}})";
+  std::atomic<bool> hasEnded = false;
+  std::atomic<int> deletions = 0;
+  const Server server([&](const HttpRequest &request) {
+    if (request.method == "DELETE") {
+      ++deletions;
+      EXPECT_NE(request.body.find(R"("preconditions":{"resourceVersion":"7"})"), std::string::npos) << request.body;
+      hasEnded = true; // between the list and this call
+      return answered(R"({"kind": "Status", "message": "the precondition does not match"})", 409);
+    }
+    const std::string pod = hasEnded ? podOf(over, "8") : podOf(R"({"phase": "Running"})", "7");
+    return answered("{\"items\": [" + (request.segments.back() == "pods" ? pod : job) + "], \"metadata\": {}}");
+  });
+  KubernetesOptions options;
+  options.url = server.url(), options.image = "registry/train:1";
+  auto engine = kubernetesEngine(options);
+  ASSERT_TRUE(engine) << engine.error().message;
+  auto tasks = (*engine)->tasks();
+  ASSERT_TRUE(tasks) << tasks.error().message;
+  EXPECT_EQ(tasks->front().state, EngineTask::State::Ending);
+  tasks = (*engine)->tasks();
+  ASSERT_TRUE(tasks) << tasks.error().message;
+  EXPECT_EQ(tasks->front().state, EngineTask::State::Failed);
+  EXPECT_EQ(tasks->front().exitCode, 3);
+  EXPECT_EQ(deletions, 1);
+}

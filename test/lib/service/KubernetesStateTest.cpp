@@ -70,10 +70,10 @@ KubernetesFindings look(const std::vector<Object> &jobs, const std::vector<Objec
   return kubernetesFindings(task, lost, kNow);
 }
 
-std::vector<std::string> names(const std::vector<std::pair<std::string, int64_t>> &all) {
+std::vector<std::string> names(const std::vector<KubernetesPodEnd> &all) {
   std::vector<std::string> made;
-  for (const auto &[name, grace] : all)
-    made.push_back(name);
+  for (const KubernetesPodEnd &one : all)
+    made.push_back(one.name);
   return made;
 }
 
@@ -198,7 +198,8 @@ TEST(KubernetesState, StopsWhatWasToldTo) {
   auto found = look({job({}, stopped)}, {pod(0, "Running", running()), ending(pod(1, "Running", running()))});
   EXPECT_EQ(found.task.state, State::Ending);
   ASSERT_EQ(found.endPods.size(), 1u); // what was begun before a crash goes on: 20 s are left, and 5 s to the end
-  EXPECT_EQ(found.endPods[0], (std::pair<std::string, int64_t>{"t-1-0", 25}));
+  EXPECT_EQ(found.endPods[0].name, "t-1-0");
+  EXPECT_EQ(found.endPods[0].grace, 25);
   found = look({job(conditions({{"Failed", "True", "BackoffLimitExceeded", ""}}), stopped)},
                {pod(0, "Succeeded", over(0)), pod(1, "Succeeded", over(0))});
   EXPECT_EQ(found.task.state, State::Stopped);

@@ -212,6 +212,9 @@ class Cluster:
         if method == "PATCH":
             return 200, self.patched(resource, one, body, bool(found[6]))
         if method == "DELETE":
+            wanted = (body or {}).get("preconditions", {}).get("resourceVersion")
+            if wanted is not None and wanted != one["metadata"]["resourceVersion"]:
+                raise Refused(409, "Conflict", f"the ResourceVersion in the precondition ({wanted}) does not match")
             self.store.delete((resource, one), (body or {}).get("gracePeriodSeconds"))
             return 200, {"kind": "Status", "apiVersion": "v1", "status": "Success"}
         raise Refused(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")

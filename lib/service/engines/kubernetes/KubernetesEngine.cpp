@@ -70,6 +70,7 @@ private:
   Result<void> addWorkloads(Listing &all);
   Result<std::set<std::string>> lostNodes(const Listing &all);
   Result<void> change(const std::string &method, const std::string &path, const Value &body);
+  Result<void> endPod(const KubernetesPodEnd &pod);
   Result<void> annotate(const std::string &object, const std::string &key, const std::string &value);
   Result<void> finish(const KubernetesTask &task, const KubernetesFindings &findings);
   Result<std::string> createdId(const TaskRequest &task, const KubernetesAnswer &answer, const Value &object,
@@ -180,6 +181,19 @@ Result<std::set<std::string>> KubernetesEngine::lostNodes(const Listing &all) {
   return lost;
 }
 
+/// A conflict is no error: the next look sees what became of the pod.
+Result<void> KubernetesEngine::endPod(const KubernetesPodEnd &pod) {
+  Object asked{{"gracePeriodSeconds", pod.grace}};
+  if (!pod.version.empty())
+    asked["preconditions"] = Object{{"resourceVersion", pod.version}};
+  const std::string path = podPath(pod.name);
+  const Value body = std::move(asked);
+  ACCORD_TRY(answer, client.call("DELETE", path, &body));
+  if (!answer.isDone() && answer.status != 404 && answer.status != 409)
+    return failed(fmt::format("DELETE {}: answer {}: '{}'", path, answer.status, answer.message()));
+  return {};
+}
+
 Result<void> KubernetesEngine::annotate(const std::string &object, const std::string &key, const std::string &value) {
   return change("PATCH", objectPath(object), Object{{"metadata", Object{{"annotations", Object{{key, value}}}}}});
 }
@@ -194,8 +208,8 @@ Result<void> KubernetesEngine::finish(const KubernetesTask &task, const Kubernet
             annotate(kubernetesName(*task.objects.front()), Keys::stop, fmt::format("{:.3f}", secondsNow()));
         !done)
       return done;
-  for (const auto &[pod, grace] : findings.endPods)
-    if (Result<void> done = change("DELETE", podPath(pod), Object{{"gracePeriodSeconds", grace}}); !done)
+  for (const KubernetesPodEnd &pod : findings.endPods)
+    if (Result<void> done = endPod(pod); !done)
       return done;
   for (const std::string &object : findings.suspend)
     if (Result<void> done = change("PATCH", objectPath(object), Object{{"spec", Object{{"suspend", true}}}}); !done)
@@ -298,8 +312,9 @@ Result<void> KubernetesEngine::stop(const EngineTask &task, double notice) {
     const StringRef phase = status ? status->getString("phase").value_or("") : "";
     if (phase == "Succeeded" || phase == "Failed") // its exit code can still be read
       continue;
-    if (Result<void> done = change("DELETE", podPath(kubernetesName(*pod)), Object{{"gracePeriodSeconds", grace}});
-        !done)
+    const Object *metadata = pod->getObject("metadata");
+    const std::string version = metadata ? metadata->getString("resourceVersion").value_or("").str() : "";
+    if (Result<void> done = endPod({.name = kubernetesName(*pod), .version = version, .grace = grace}); !done)
       return done;
   }
   ACCORD_TRY(after, listing(task.name));

@@ -55,7 +55,7 @@ std::string words(const Object *condition) {
 
 /// One process of a task.
 struct Pod {
-  std::string name, node, phase, reason;
+  std::string name, version, node, phase, reason;
   int64_t rank = 0;
   double created = 0, started = 0, ended = 0;
   int64_t exitCode = -1;
@@ -81,7 +81,8 @@ int64_t rankOf(const Object &object) {
 Pod podOf(const Object &object) {
   Pod pod;
   const Object *metadata = part(&object, "metadata"), *status = part(&object, "status");
-  pod.name = text(metadata, "name"), pod.node = text(part(&object, "spec"), "nodeName");
+  pod.name = text(metadata, "name"), pod.version = text(metadata, "resourceVersion");
+  pod.node = text(part(&object, "spec"), "nodeName");
   pod.phase = text(status, "phase"), pod.reason = text(status, "reason"), pod.rank = rankOf(object);
   pod.created = kubernetesTime(text(metadata, "creationTimestamp")), pod.isEnding = isDeleted(object);
   if (const Object *disrupted = conditionOf(object, "DisruptionTarget"))
@@ -337,7 +338,7 @@ void Findings::addDue() {
       isStopped && !hasFailed && !isLostTask && !isTorn ? std::clamp(stopAt - now, 0.0, double(kMaxGrace)) : 0;
   for (const Pod &pod : pods)
     if (isLive(pod) && !pod.isEnding)
-      findings.endPods.push_back({pod.name, static_cast<int64_t>(std::ceil(left)) + kKubernetesKill});
+      findings.endPods.push_back({pod.name, pod.version, static_cast<int64_t>(std::ceil(left)) + kKubernetesKill});
   for (const Object *one : objects.objects)
     if (pods.empty() && !completionOf(*one) && !failureOf(*one) && !isSuspended(*one) && !isDeleted(*one))
       findings.suspend.push_back(kubernetesName(*one));

@@ -30,10 +30,16 @@ struct KubernetesTask {
   const llvm::json::Object *workload = nullptr;    ///< of Kueue; null: none
 };
 
+/// A pod that has to be deleted, unless it is no longer what was seen: the exit code of one that has ended since then is
+/// still to be read.
+struct KubernetesPodEnd {
+  std::string name, version; ///< `version`: metadata.resourceVersion
+  int64_t grace = 0;         ///< s
+};
+
 struct KubernetesFindings {
   EngineTask task;
-  /// Pods that have to be deleted, each with its grace period in seconds.
-  std::vector<std::pair<std::string, int64_t>> endPods;
+  std::vector<KubernetesPodEnd> endPods;
   std::vector<std::string> suspend; ///< objects without pods that must not start any
   bool stop = false; ///< somebody stopped it by deleting a part, which is to be written down before the rest is ended
   bool deactivate = false; ///< Kueue must not admit it any more
