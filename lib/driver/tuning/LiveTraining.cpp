@@ -3,6 +3,7 @@
 #include "lib/support/documents/AnswerFile.h"
 #include "lib/support/documents/JsonText.h"
 #include "llvm/Support/JSON.h"
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -154,10 +155,9 @@ std::optional<LiveTraining::Reported> LiveTraining::nextReport(std::string &wron
   const auto samples = object ? object->getNumber("samples") : std::nullopt,
              seconds = object ? object->getNumber("seconds") : std::nullopt,
              joules = object ? object->getNumber("joules") : std::nullopt;
-  const bool needsJoules = request_.problem->objective == tuning::ServerObjective::SamplesPerJoule;
-  if (!samples || !seconds || (needsJoules && !joules)) {
+  if (!samples || !seconds || (needsJoules() && !joules)) {
     wrong =
-        fmt::format("a line of progress lacks 'samples', 'seconds'{}: {}", needsJoules ? " or 'joules'" : "", shown);
+        fmt::format("a line of progress lacks 'samples', 'seconds'{}: {}", needsJoules() ? " or 'joules'" : "", shown);
     return std::nullopt;
   }
   const Reported report{*samples, *seconds, joules.value_or(0)};
@@ -223,8 +223,11 @@ Result<tuning::ServerRunner::Measured> LiveTraining::run(const tuning::Setting &
         out.outcome = ServerInterval::Outcome::RolledBack;
         return out;
       }
-      if (out.windows.size() == tuning::kWindows)
-        return out;
+      if (out.windows.size() < tuning::kWindows)
+        continue;
+      if (needsJoules() && std::ranges::all_of(out.windows, [](const auto &one) { return one.joules <= 0; }))
+        return failed("the energy that is reported does not grow");
+      return out;
     }
     if (!wrong.empty())
       continue;

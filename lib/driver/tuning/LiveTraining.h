@@ -27,7 +27,8 @@ public:
   ~LiveTraining() override;
 
   /// Starts the program where it does not run. It fails where it ends with another status than 0, where it is silent
-  /// for `silenceSeconds`, and where it reports what is no number or goes backwards; then it is ended, and started
+  /// for `silenceSeconds`, and where it reports what is no number or goes backwards, or no
+  /// energy that grows where samples per joule are asked; then it is ended, and started
   /// again at the next interval. Errors are those of files (A0803) and of the engine.
   Result<Measured> run(const tuning::Setting &setting, const Watch &watch) override;
   /// Leaves it this setting, and waits until it ends or `stop` is set. Why it failed; empty: it did not.
@@ -47,6 +48,7 @@ private:
   std::optional<Reported> nextReport(std::string &wrong);
   /// How the task stands; nothing while it runs.
   Result<std::optional<std::string>> endOfTask();
+  bool needsJoules() const { return request_.problem->objective == tuning::ServerObjective::SamplesPerJoule; }
   bool isStopping() const { return request_.stop && request_.stop->load(); }
 
   std::unique_ptr<service::Engine> engine_;

@@ -48,8 +48,8 @@ struct SafeTuner::Model {
       if (interval.outcome != Outcome::Failed) {
         const auto reference = track.at(i);
         const double value = isPerJoule ? interval.samples() / interval.joules() : interval.rate();
-        if (!reference || !online.at(i))
-          continue; // the machine changed around it
+        if (!reference || !online.at(i) || !std::isfinite(value))
+          continue; // the machine changed around it, or its windows were shorter than its meter's steps
         row.value = value > 0 ? std::max(kFailedLog, std::log(value) - *reference) : kFailedLog;
         row.noiseFactor = static_cast<double>(kWindows) / static_cast<double>(interval.windows.size());
       }

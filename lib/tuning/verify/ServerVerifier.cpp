@@ -220,6 +220,9 @@ private:
       if (one.windows.size() > kWindows || (one.outcome == Outcome::Complete && one.windows.size() != kWindows) ||
           (one.outcome == Outcome::RolledBack && one.windows.empty()))
         finding("interval {} has {} windows of {}", i + 1, one.windows.size(), kWindows);
+      if (problem_.objective == ServerObjective::SamplesPerJoule && one.outcome == Outcome::Complete &&
+          !(one.joules() > 0))
+        finding("interval {} took no energy", i + 1);
       if ((one.outcome == Outcome::Failed) == one.reason.empty())
         finding("interval {} failed without a reason, or has one without a failure", i + 1);
       if (one.kind == Kind::Trial && problem_.strategy == ServerStrategy::Safe && !one.scales)
@@ -273,6 +276,8 @@ private:
       if (one.outcome != Outcome::Failed) {
         const auto reference = own.at(i);
         if (!reference || !rates.at(i))
+          continue;
+        if (isPerJoule && !(one.joules() > 0))
           continue;
         const double measured = isPerJoule ? one.samples() / one.joules() : one.rate();
         value = measured > 0 ? std::max(kFailedLog, std::log(measured) - *reference) : kFailedLog;
