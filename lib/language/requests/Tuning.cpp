@@ -3,6 +3,7 @@
 #include "lib/language/requests/RequestKeys.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <numeric>
 
 namespace accord {
@@ -365,9 +366,13 @@ void checkPricedBlocks(const ast::Declaration &block, const ast::File &file, Dia
       if (one.kind == kind)
         known.push_back(one.name.text);
     }
-    diags
-        .error(Code::UnknownName, name.range, fmt::format("the file has no '{}' block '{}'", spelling(kind), name.text))
-        .suggest(nearest(name.text, known));
+    auto error = diags.error(Code::UnknownName, name.range,
+                              fmt::format("the file has no '{}' block '{}'", spelling(kind), name.text));
+    if (const auto near = nearest(name.text, known); !near.empty())
+      error.suggest(near);
+    else
+      error.help(known.empty() ? fmt::format("it has no '{}' block at all", spelling(kind))
+                               : fmt::format("it has: {}", fmt::join(known, ", ")));
     return nullptr;
   };
   const ast::Declaration *training = find(names.training, ast::DeclarationKind::Train);
