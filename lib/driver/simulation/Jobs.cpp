@@ -120,7 +120,7 @@ private:
     if (!complete)
       return replay.add(complete.error()), false;
     for (const CompleteJob &job : *complete)
-      replay.history().add(job);
+      replay.history().addEarlier(job);
     return true;
   }
 

@@ -81,10 +81,7 @@ void JobMemory::complete(const JobView &view, double work) {
   RememberedJob &job = found->second;
   job.work = work, job.isComplete = true;
   ++completions;
-  if (const double rate = job.bestRate(); work > 0 && rate > 0) {
-    works[job.description.application].push_back(work);
-    seconds.push_back(work / rate);
-  }
+  known.add({job.description.application, work, job.bestRate()});
 }
 
 WorkHistory JobMemory::completeJobs() const {
@@ -105,11 +102,12 @@ double JobMemory::drawWork(const RememberedJob &job, SplitMix &random) const {
     const uint64_t drawn = random.below(above.size() + 1);
     return drawn < above.size() ? std::optional(above[drawn]) : std::nullopt;
   };
-  if (const auto known = works.find(job.description.application); known != works.end())
-    if (const auto drawn = drawAbove(known->second, job.work))
+  const std::string &application = job.description.application;
+  if (const auto same = known.workOf().find(application); same != known.workOf().end())
+    if (const auto drawn = drawAbove(same->second, job.work))
       return *drawn;
   const double rate = job.bestRate();
-  if (const auto drawn = drawAbove(seconds, job.work / rate))
+  if (const auto drawn = drawAbove(known.secondsFor(application), job.work / rate))
     return *drawn * rate;
   return job.work - std::max(job.work, minExpected * rate) * std::log1p(-random.unit());
 }

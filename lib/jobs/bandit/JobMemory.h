@@ -31,7 +31,7 @@ public:
   /// `minExpected`: seconds that a job is expected to have left where nothing is known, at least
   /// (`AllocationOptions::minExpected`). `history`: jobs that were complete before.
   explicit JobMemory(double minExpected, const WorkHistory &history = {})
-      : minExpected(minExpected), history(history), works(history.workOf()), seconds(history.secondsOfAll()) {}
+      : minExpected(minExpected), history(history), known(history) {}
 
   /// The jobs that are here in a round. Rates are taken in rounds 1, 2, 4, 8, … of a job, for gradients make them
   /// change slowly. Jobs whose speed is not known yet are left out.
@@ -58,10 +58,8 @@ private:
   double drawWork(const RememberedJob &job, SplitMix &random) const;
 
   double minExpected;
-  WorkHistory history;
-  std::map<size_t, RememberedJob> remembered;       ///< by number
-  std::map<std::string, std::vector<double>> works; ///< of complete jobs, by application; with the history
-  std::vector<double> seconds;                      ///< of all of these: work / best rate
+  WorkHistory history, known;                 ///< of jobs that were complete before; with those since
+  std::map<size_t, RememberedJob> remembered; ///< by number
   size_t completions = 0;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,29 +30,46 @@ struct CompleteJob {
 /// applications have left that came so far, in seconds at the best rate; among these, one more has left what is
 /// expected without any history. So of jobs of an application of which none is complete, the one that has done most
 /// comes first, and is the first to say how much they have.
+///
+/// Jobs that were complete before, on another cluster, speak for their own applications alone: how long those of others
+/// took there says nothing of an application that was never seen there (docs/learning.md, "Regret").
 class WorkHistory {
 public:
   void add(const CompleteJob &job) {
-    if (!(job.work > 0) || !(job.rate > 0))
-      return; // it had nothing to do
-    works[job.application].push_back(job.work);
-    seconds.push_back(job.work / job.rate);
+    if (keep(job))
+      secondsHere.push_back(job.work / job.rate);
+  }
+  void addEarlier(const CompleteJob &job) {
+    if (keep(job))
+      earlier.insert(job.application);
   }
 
   /// The work that the job is expected to have left; more than 0.
   double left(const UnknownWork &job) const {
-    const double beyond = job.rate * meanLeft(seconds, job.frontier / job.rate, job.expected / job.rate);
+    const double beyond =
+        job.rate * meanLeft(secondsFor(job.application), job.frontier / job.rate, job.expected / job.rate);
     const double more = job.frontier - job.done + beyond;
     const auto known = works.find(job.application);
     return known == works.end() ? more : meanLeft(known->second, job.done, more);
   }
 
   size_t size() const { return seconds.size(); } ///< complete jobs
-  /// The total works of the complete jobs of each application, and of all of them work / rate.
+  /// The total works of the complete jobs of each application.
   const std::map<std::string, std::vector<double>> &workOf() const { return works; }
-  const std::vector<double> &secondsOfAll() const { return seconds; }
+  /// Work / rate of the complete jobs that speak for an application of which they are not.
+  const std::vector<double> &secondsFor(const std::string &application) const {
+    return earlier.contains(application) ? seconds : secondsHere;
+  }
 
 private:
+  /// False: it had nothing to do.
+  bool keep(const CompleteJob &job) {
+    if (!(job.work > 0) || !(job.rate > 0))
+      return false;
+    works[job.application].push_back(job.work);
+    seconds.push_back(job.work / job.rate);
+    return true;
+  }
   /// Of what is left of totals that are more than `done`, and of `more`.
   static double meanLeft(const std::vector<double> &totals, double done, double more) {
     double sum = more, count = 1;
@@ -62,7 +80,8 @@ private:
   }
 
   std::map<std::string, std::vector<double>> works; ///< of each application
-  std::vector<double> seconds;                      ///< of all: work / rate
+  std::vector<double> seconds, secondsHere;         ///< of all: work / rate; of those of this cluster
+  std::set<std::string> earlier;                    ///< applications of those that were complete before
 };
 
 } // namespace accord::jobs

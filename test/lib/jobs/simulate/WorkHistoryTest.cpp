@@ -40,6 +40,20 @@ TEST(WorkHistory, LearnsWhatIsLeft) {
   EXPECT_NEAR(history.left({"b", 600, 600, 60, 9000}), 600, 6); // another application: 20 s each, of which 10 are over
 }
 
+TEST(WorkHistory, EarlierJobsSpeakForTheirOwnApplications) {
+  WorkHistory history;
+  history.addEarlier({"a", 100, 5});
+  history.addEarlier({"b", 9000, 1});
+  // "c" was never seen elsewhere: as if there were no history.
+  EXPECT_DOUBLE_EQ(history.left({"c", 10, 10, 2, 50}), 50);
+  // "a" was: 20 s and 9000 s, of which 2 s are over, and 50 s are expected; then 90 of its own.
+  const double beyond = 5 * (18 + 8998 + 10) / 3.0;
+  EXPECT_NEAR(history.left({"a", 10, 10, 5, 50}), (90 + beyond) / 2, 1e-9);
+  history.add({"b", 30, 1}); // here
+  EXPECT_NEAR(history.left({"c", 10, 10, 2, 50}), (2 * (30 - 5) + 50) / 2.0, 1e-12);
+  EXPECT_EQ(history.size(), 3u);
+}
+
 TEST(WorkHistory, UnitsDoNotMatter) {
   SplitMix random(2);
   WorkHistory one, other;
