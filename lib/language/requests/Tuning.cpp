@@ -367,7 +367,7 @@ void checkPricedBlocks(const ast::Declaration &block, const ast::File &file, Dia
         known.push_back(one.name.text);
     }
     auto error = diags.error(Code::UnknownName, name.range,
-                              fmt::format("the file has no '{}' block '{}'", spelling(kind), name.text));
+                             fmt::format("the file has no '{}' block '{}'", spelling(kind), name.text));
     if (const auto near = nearest(name.text, known); !near.empty())
       error.suggest(near);
     else
