@@ -40,8 +40,10 @@ static const CommandEntry kEntry(
           .option("--sharing", options->sharing,
                   "How devices are given to trials: 'joint' with the search, or 'fixed:2', two for each")
           .showDefault();
-      command.option("--history", options->history,
-                     "Folder of an earlier tuning, the best of which is tried first (may be repeated)");
+      command.option(
+          "--history", options->history,
+          "Folder of an earlier tuning, or a journal of Optuna (JournalFileBackend), the best of which is tried "
+          "first (may be repeated)");
       command.option("--seed", options->seed, "Of what is drawn at random").range(0, 1'000'000'000).showDefault();
       command.option("--seeds", options->seeds, "With --table: tunings with so many seeds, with intervals of 95 %")
           .range(1, 1000);
@@ -51,10 +53,10 @@ static const CommandEntry kEntry(
                   "random; "
                   "'all' for all that there are")
           .commaSeparated();
-      command.option(
-          "-o,--output", options->output,
-          "Folder for tune.json, tune.txt and trials.csv, of a server servers.json, servers.txt and intervals.csv; "
-          "of programs also for their trials or record, from which an interrupted tuning goes on");
+      command.option("-o,--output", options->output,
+                     "Folder for tune.json, tune.txt, trials.csv and optuna.log, of a server servers.json, servers.txt "
+                     "and intervals.csv; "
+                     "of programs also for their trials or record, from which an interrupted tuning goes on");
       addJson(command, options->json);
       command.example(
           "accord tune examples/19-tune/digits.dnn --table examples/19-tune/trials.csv --devices 4 -o out/\n"

@@ -17,7 +17,7 @@
 #include "lib/support/StableSort.h"
 #include "lib/support/ThreadPool.h"
 #include "lib/support/documents/JsonText.h"
-#include "lib/tuning/output/TuningOutput.h"
+#include "lib/tuning/output/OptunaJournal.h"
 #include "lib/tuning/solve/TrialTable.h"
 #include "lib/tuning/verify/PriceVerifier.h"
 #include "lib/tuning/verify/TuningVerifier.h"
@@ -181,7 +181,8 @@ private:
       auto text = readText(file, options.json, "tune");
       if (!text)
         return false;
-      auto earlier = tuningFromDocument(*text, file);
+      auto earlier = isOptunaJournal(*text) ? tuningFromOptuna(*text, file, report.problem.space, report.problem.name)
+                                            : tuningFromDocument(*text, file);
       if (!earlier)
         return isWrong(earlier.error().message);
       ranked.push_back(rankedOf(*earlier));

@@ -3,6 +3,7 @@
 #include "lib/support/documents/JsonParse.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/SummaryLines.h"
+#include "lib/tuning/output/OptunaJournal.h"
 #include "lib/tuning/output/PriceOutput.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -266,7 +267,8 @@ AnswerFiles filesOf(const TuningReport &report) {
   }
   return {{kTuningFile, jsonText(toDocument(report)) + "\n"},
           {"tune.txt", tuningText(report, TextStyle())},
-          {"trials.csv", std::move(table)}};
+          {"trials.csv", std::move(table)},
+          {kJournalFile, optunaJournal(report)}};
 }
 
 } // namespace accord::tuning

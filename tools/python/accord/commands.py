@@ -1205,11 +1205,11 @@ def tune(
     max_time: Nothing begins later, as in '2 h'
     proposals: How configurations are proposed: 'density' (as BOHB does), 'priced' (the same for each second that a unit is expected to take), or 'random' (default: density)
     sharing: How devices are given to trials: 'joint' with the search, or 'fixed:2', two for each (default: joint)
-    history: Folder of an earlier tuning, the best of which is tried first (may be repeated)
+    history: Folder of an earlier tuning, or a journal of Optuna (JournalFileBackend), the best of which is tried first (may be repeated)
     seed: Of what is drawn at random (default: 1)
     seeds: With --table: tunings with so many seeds, with intervals of 95 %
     compare_: With --seeds: other ways to tune, as in random/fixed:1 or density/fixed:2, of a server unsafe or random; 'all' for all that there are
-    out: Folder for tune.json, tune.txt and trials.csv, of a server servers.json, servers.txt and intervals.csv; of programs also for their trials or record, from which an interrupted tuning goes on
+    out: Folder for tune.json, tune.txt, trials.csv and optuna.log, of a server servers.json, servers.txt and intervals.csv; of programs also for their trials or record, from which an interrupted tuning goes on
     """
     options: Options = {
         "--tuning": tuning,
