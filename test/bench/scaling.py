@@ -27,6 +27,11 @@ WIDTHS, BATCHES, SEEDS, BASE_WIDTH, BASE_BATCH = [64, 128, 256, 512, 1024], [16,
 RATES = {"adam": [2.0 ** e for e in range(-12, -2)], "sgd": [2.0 ** e for e in range(-8, 2)]}
 
 
+def rates_of(optimizer, width):
+    """Wide networks take long: of them the six in the middle, among which the best ones are."""
+    return RATES[optimizer] if width < 512 else RATES[optimizer][2:8]
+
+
 def plan():
     """All runs, cheap ones and those of the first seeds first."""
     out = []
@@ -36,6 +41,8 @@ def plan():
                 for batch in BATCHES:
                     out.append((optimizer, "standard", "constant", 128, batch, rate, seed))
                 for width in WIDTHS:
+                    if rate not in rates_of(optimizer, width):
+                        continue
                     for parametrization in ("standard", "mup") if width > BASE_WIDTH else ("standard",):
                         out.append((optimizer, parametrization, "constant", width, BASE_BATCH, rate, seed))
                         if optimizer == "adam" and width in (BASE_WIDTH, 1024):
@@ -79,5 +86,166 @@ def measure(path):
                 file.flush()
 
 
-if __name__ == "__main__" and sys.argv[1] == "measure":
-    measure(sys.argv[2])
+def value(runs, key):
+    """Infinite where a training has diverged."""
+    values = runs[key]
+    return values[-1] if len(values) == train.EPOCHS and np.isfinite(values[-1]) else np.inf
+
+
+def curve(runs, optimizer, parametrization, width, batch, seed):
+    """Values by learning rate, in the order of `rates_of`."""
+    return np.array([value(runs, (optimizer, parametrization, "constant", width, batch, rate, seed))
+                     for rate in rates_of(optimizer, width)])
+
+
+def at(values, rates, rate):
+    """The value at a rate between those that ran, linear in the logarithm; outside of them that of the nearest."""
+    return float(np.interp(np.log2(rate), np.log2(rates), values))
+
+
+def interval(numbers):
+    """A mean over seeds with its interval of 95 % by the bootstrap."""
+    numbers = np.array(numbers)
+    means = numbers[np.random.default_rng(0).integers(0, len(numbers), (10000, len(numbers)))].mean(1)
+    return f"{numbers.mean():.4f} ({np.quantile(means, 0.025):.4f} .. {np.quantile(means, 0.975):.4f})"
+
+
+def optima(runs):
+    seeds = range(1 + max(key[6] for key in runs))
+    print(f"{len(seeds)} seeds; log2 of the best learning rate in base terms, mean (min .. max); its value; what the best\n"
+          "rate of the base costs there, more than the best one\n")
+
+    def line(name, optimizer, width, curves, bases, factor=1.0):
+        rates = rates_of(optimizer, width)
+        best = [np.log2(rates[int(one.argmin())]) for one in curves]
+        cost = [at(one, rates, RATES[optimizer][int(base.argmin())] * factor) - one.min() for one, base in zip(curves, bases)]
+        print(f"{name:34} {np.mean(best):6.1f} ({min(best):5.1f} .. {max(best):5.1f})  "
+              f"{np.mean([one.min() for one in curves]):.4f}  {interval(cost)}")
+
+    for optimizer in RATES:
+        bases = [curve(runs, optimizer, "standard", BASE_WIDTH, BASE_BATCH, seed) for seed in seeds]
+        for parametrization in ("standard", "mup"):
+            for width in WIDTHS:
+                same = "standard" if width == BASE_WIDTH else parametrization
+                curves = [curve(runs, optimizer, same, width, BASE_BATCH, seed) for seed in seeds]
+                line(f"{optimizer} {parametrization} width {width}", optimizer, width, curves, bases)
+        bases = [curve(runs, optimizer, "standard", 128, BASE_BATCH, seed) for seed in seeds]
+        for batch in BATCHES:
+            curves = [curve(runs, optimizer, "standard", 128, batch, seed) for seed in seeds]
+            for rule, factor in (("none", 1), ("sqrt", (batch / BASE_BATCH) ** 0.5), ("linear", batch / BASE_BATCH)):
+                line(f"{optimizer} batch {batch} {rule}", optimizer, 128, curves, bases, factor)
+
+
+BLOCK = """tuning t {{
+  search {{ learning_rate = log(1e-6..64){} }}
+  {}
+  units = {}
+  probes = 0
+  minimize loss
+}}
+"""
+
+
+def tune(accord, folder, name, rows, more, scale, options):
+    """Tunes a table of rows (learning rate in base terms, other cells, values); the value of each trial in its order."""
+    path = os.path.join(folder, name)
+    with open(path + ".dnn", "w", encoding="utf-8") as file:
+        search = "".join(f", {key} = {{{', '.join(sorted({row[1][key] for row in rows}))}}}" for key in more)
+        file.write(BLOCK.format(search, scale, train.EPOCHS))
+    with open(path + ".csv", "w", encoding="utf-8") as file:
+        file.write(",".join(["learning_rate", *more, *map(str, range(1, train.EPOCHS + 1))]) + "\n")
+        for rate, cells, values in rows:
+            shown = [str(one) if np.isfinite(one) else "nan" for one in values]
+            shown += [""] * (train.EPOCHS - len(shown))
+            file.write(",".join([repr(rate), *(cells[key] for key in more), *shown]) + "\n")
+    made = subprocess.run([accord, "tune", path + ".dnn", "--table", path + ".csv", "-o", path, "--json", *options],
+                          check=True, capture_output=True, text=True)
+    trials = json.loads(made.stdout)["trials"]
+    ends = [one["reports"][-1]["value"] if len(one["reports"]) == train.EPOCHS else None for one in trials]
+    return [np.inf if one is None else one for one in ends]
+
+
+def after(values, count):
+    return min(values[:count])
+
+
+SMALL_TRIALS, LARGE, TUNERS = 16, [1, 2, 4, 8], 5
+
+
+def widths(runs, accord, folder):
+    """From width 64 to 1024 with Adam, of learning rate and schedule: regret after so many large trials."""
+    seeds = range(1 + max(key[6] for key in runs))
+    regret = {name: [] for name in ("with the rule", "without", "tuned there", "tuned there, mup")}
+    for seed in seeds:
+        def rows(parametrization, width, seed=seed):
+            return [(rate, {"schedule": schedule, "width": str(width)},
+                     runs["adam", parametrization, schedule, width, BASE_BATCH, rate, seed])
+                    for rate in rates_of("adam", width) for schedule in ("constant", "linear")]
+        small, standard, mup = rows("standard", BASE_WIDTH), rows("standard", 1024), rows("mup", 1024)
+        best = min(v[-1] for table in (standard, mup) for _, _, v in table
+                   if len(v) == train.EPOCHS and np.isfinite(v[-1]))
+        lines = {name: [] for name in regret}
+        for tuner in range(1, TUNERS + 1):
+            few, many = [["--seed", str(tuner), "--trials", str(n)] for n in (SMALL_TRIALS, max(LARGE) + 1)]
+            rule, more = f"scale learning_rate {{ width = mup({BASE_WIDTH}) }}", ["schedule", "width"]
+            tune(accord, folder, "small", small, more, rule, few)
+            tune(accord, folder, "plain", small, more[:1], "", few)
+            history = ["--history", os.path.join(folder, "small")], ["--history", os.path.join(folder, "plain")]
+            for name, values in (("with the rule", tune(accord, folder, "a", mup, more, rule, many + history[0])),
+                                 ("without", tune(accord, folder, "b", standard, more[:1], "", many + history[1])),
+                                 ("tuned there", tune(accord, folder, "c", standard, more[:1], "", many)),
+                                 ("tuned there, mup", tune(accord, folder, "d", mup, more, rule, many))):
+                extra = name.startswith("tuned")  # the small tuning cost less than one large trial
+                lines[name].append([after(values, count + extra) - best for count in LARGE])
+        for name, per_tuner in lines.items():
+            regret[name].append(np.mean(per_tuner, 0))
+    print(f"regret at width 1024 after {LARGE} trials there (those tuned there have one more), {len(seeds)} seeds")
+    for name, lines in regret.items():
+        print(f"{name:20}", "  ".join(interval([line[i] for line in lines]) for i in range(len(LARGE))))
+    for name in list(regret)[1:]:
+        print(f"{'less than ' + name:30}", "  ".join(
+            interval([other[i] - own[i] for own, other in zip(regret["with the rule"], regret[name])])
+            for i in range(len(LARGE))))
+
+
+def batches(runs, accord, folder):
+    """From batch 64 to others at width 128, of the learning rate: regret after the first trials there."""
+    seeds = range(1 + max(key[6] for key in runs))
+    for optimizer, rates in RATES.items():
+        for batch in (16, 256, 512):
+            for rule, factor in (("none", 1), ("sqrt", (batch / BASE_BATCH) ** 0.5), ("linear", batch / BASE_BATCH)):
+                regret = []
+                for seed in seeds:
+                    def rows(size, scale, seed=seed):
+                        return [(rate / scale, {"batch": str(size)},
+                                 runs[optimizer, "standard", "constant", 128, size, rate, seed]) for rate in rates]
+                    best = curve(runs, optimizer, "standard", 128, batch, seed).min()
+                    scale = f"scale learning_rate {{ batch = {rule}({BASE_BATCH}) }}" if factor != 1 else ""
+                    more = ["batch"] if factor != 1 else []
+                    tune(accord, folder, "small", rows(BASE_BATCH, 1), more, scale, ["--trials", str(len(rates))])
+                    values = tune(accord, folder, "large", rows(batch, factor), more, scale,
+                                  ["--trials", "3", "--history", os.path.join(folder, "small")])
+                    regret.append([after(values, count) - best for count in (1, 3)])
+                print(f"{optimizer} batch {batch} {rule:7}", "  ".join(interval([one[i] for one in regret]) for i in (0, 1)))
+
+
+def complete(runs):
+    """Those of seeds of which all ran."""
+    wanted = plan()
+    done = [seed for seed in range(SEEDS) if all(one in runs for one in wanted if one[6] == seed)]
+    return {key: values for key, values in runs.items() if key[6] in done}
+
+
+def main():
+    if sys.argv[1] == "measure":
+        return measure(sys.argv[2])
+    runs = complete(read(sys.argv[2]))
+    if sys.argv[1] == "optima":
+        return optima(runs)
+    with tempfile.TemporaryDirectory() as folder:
+        widths(runs, sys.argv[3], folder)
+        batches(runs, sys.argv[3], folder)
+
+
+if __name__ == "__main__":
+    main()
