@@ -222,8 +222,8 @@ private:
           best = std::min(best, earlier.problem.maximizes ? -one.value : one.value);
       if (!std::isfinite(best))
         continue;
-      CarriedConfiguration made = carry(earlier.problem.space, earlier.problem.scales, trial.configuration,
-                                        problem.space, problem.scales);
+      CarriedConfiguration made =
+          carry(earlier.problem.space, earlier.problem.scales, trial.configuration, problem.space, problem.scales);
       if (made.outside.empty())
         out.emplace_back(best, std::move(made));
       else

@@ -162,8 +162,7 @@ private:
         return std::nullopt;
       const double nearest = nearestValue(parameter, *number);
       if (const double there = *numberOf(parameter, nearest); there != *number)
-        out_.sizes +=
-            fmt::format("{}{} {} to {}", out_.sizes.empty() ? "" : ", ", parameter.name, *number, there);
+        out_.sizes += fmt::format("{}{} {} to {}", out_.sizes.empty() ? "" : ", ", parameter.name, *number, there);
       return nearest;
     }
     const ScaleRules was = rulesOf(fromRules_, parameter.name), is = rulesOf(toRules_, parameter.name);

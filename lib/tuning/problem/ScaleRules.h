@@ -15,9 +15,10 @@
 //   `width_ratio`, with which it sets what the table says of the rest: input weights and biases (with either optimizer)
 //   and output weights have S times the learning rate of hidden matrices, the variance of hidden weights begins as
 //   1 / fan-in, that of output weights at the one of the base, and outputs are divided by S;
-// - `AdaScale`: the gain r = S (N + b) / (N + v) of a larger batch, where the gradient has the noise scale N, in samples
-//   (McCandlish et al., arXiv 1812.06162; Johnson et al., ICML 2020), and `AdaScaleRoot`: sqrt(r), for Adam (Qiao et
-//   al., OSDI 2021). Far below N they are `Linear` and `SquareRoot`; beyond it they end at 1 + N / b and its root;
+// - `AdaScale`: the gain r = S (N + b) / (N + v) of a larger batch, where the gradient has the noise scale N, counted
+//   in samples (McCandlish et al., arXiv 1812.06162; Johnson et al., ICML 2020), and `AdaScaleRoot`: sqrt(r), for Adam
+//   (Qiao et al., OSDI 2021). Far below N they are `Linear` and `SquareRoot`; beyond it they end at 1 + N / b and its
+//   root;
 // - `Ema`: no factor, but the power to which the value is raised: S. Coefficients of moving averages by the batch, so
 //   that their half-life stays the same in samples (Busbridge et al., arXiv 2307.13813).
 #pragma once
@@ -68,14 +69,14 @@ std::optional<std::string> unboundedTarget(const SearchSpace &space, const Scale
 /// A configuration of another tuning in this one's space and base terms.
 struct CarriedConfiguration {
   Configuration configuration;
-  std::string sizes;      ///< "width 64 to 1024, batch 32 to 512": what rules scale by and was carried; empty: nothing
-  std::string outside;    ///< the hyper-parameter for which there is no value here; empty: it is in the space
+  std::string sizes;       ///< "width 64 to 1024, batch 32 to 512": what rules scale by and was carried; empty: nothing
+  std::string outside;     ///< the hyper-parameter for which there is no value here; empty: it is in the space
   bool isOtherMup = false; ///< `outside` ran in another parametrization, so its values say nothing here
 };
 
 /// What `configuration`, of a space with its rules, is in the space `to`. A hyper-parameter by which a rule of `to`
-/// scales goes to the nearest value there is, by ratios; what is scaled is restated in base terms of `to`, from what the
-/// program got at the size at which it ran. All others have to lie in the space as they are.
+/// scales goes to the nearest value there is, by ratios; what is scaled is restated in base terms of `to`, from what
+/// the program got at the size at which it ran. All others have to lie in the space as they are.
 CarriedConfiguration carry(const SearchSpace &from, const ScaleRules &fromRules, const Configuration &configuration,
                            const SearchSpace &to, const ScaleRules &toRules);
 

@@ -38,7 +38,7 @@ struct TuningProblem {
   std::string objective = "value"; ///< as the program calls it
   bool maximizes = true;
   SearchSpace space;
-  ScaleRules scales = {}; ///< how programs get what is scaled by a batch or a width
+  ScaleRules scales = {};             ///< how programs get what is scaled by a batch or a width
   int64_t minUnits = 1, maxUnits = 1; ///< before a trial may be stopped, and of a complete one
   int64_t reduction = 3;              ///< of so many trials that reach a rung one goes on; 2 or more
   /// So many trials, the first, go on behind the lowest rung whatever they say there, to tell whether it says anything:
@@ -90,9 +90,9 @@ struct Trial {
     Stopped   ///< its curve does not come to the best value
   } state = State::Paused;
   Configuration configuration;
-  double unitSeconds = 1;           ///< expected of a unit on one device
-  std::vector<Report> reports = {}; ///< by unit
-  std::string reason = {};          ///< of one that failed
+  double unitSeconds = 1;               ///< expected of a unit on one device
+  std::vector<Report> reports = {};     ///< by unit
+  std::string reason = {};              ///< of one that failed
   std::vector<PassedValue> passed = {}; ///< what the program got in other than base terms
 };
 

@@ -24,8 +24,7 @@ public:
     for (const ScaleRule &rule : problem_.scales) {
       const bool isNoisy = rule.kind == Rule::AdaScale || rule.kind == Rule::AdaScaleRoot;
       if (!names.count(rule.target) || !names.count(rule.by) || targets.count(rule.by) || !(rule.base > 0) ||
-          !std::isfinite(rule.base) || (isNoisy && !(rule.noise > 0)) ||
-          !pairs.emplace(rule.target, rule.by).second)
+          !std::isfinite(rule.base) || (isNoisy && !(rule.noise > 0)) || !pairs.emplace(rule.target, rule.by).second)
         finding("'{}' is scaled by '{}' from the base {}, which is no rule", rule.target, rule.by, rule.base);
     }
     return out_.holds();

@@ -73,7 +73,8 @@ TEST(ScaleRules, ProgramsGetProductsAndRatios) {
 
 TEST(ScaleRules, WhatIsInfiniteOrZeroIsFound) {
   SearchSpace space = someSpace();
-  EXPECT_EQ(unboundedTarget(space, {{"rate", "width", Rule::Mup, 64}, {"warmup", "batch", Rule::Linear, 16}}), std::nullopt);
+  EXPECT_EQ(unboundedTarget(space, {{"rate", "width", Rule::Mup, 64}, {"warmup", "batch", Rule::Linear, 16}}),
+            std::nullopt);
   EXPECT_EQ(unboundedTarget(space, {{"warmup", "batch", Rule::Inverse, 16}}), "warmup") << "1 is rounded to 0";
   EXPECT_EQ(unboundedTarget(space, {{"rate", "width", Rule::Inverse, 1e-300}}), "rate");
   space[0].min = 1e-320;
