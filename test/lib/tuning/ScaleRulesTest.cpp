@@ -76,7 +76,7 @@ TEST(ScaleRules, WhatIsInfiniteOrZeroIsFound) {
   EXPECT_EQ(unboundedTarget(space, {{"rate", "width", Rule::Mup, 64}, {"warmup", "batch", Rule::Linear, 16}}),
             std::nullopt);
   EXPECT_EQ(unboundedTarget(space, {{"warmup", "batch", Rule::Inverse, 16}}), "warmup") << "1 is rounded to 0";
-  EXPECT_EQ(unboundedTarget(space, {{"rate", "width", Rule::Inverse, 1e-300}}), "rate");
+  EXPECT_EQ(unboundedTarget(space, {{"rate", "width", Rule::Linear, 1e-310}}), "rate") << "infinite";
   space[0].min = 1e-320;
   EXPECT_EQ(unboundedTarget(space, {{"rate", "width", Rule::Mup, 64}}), std::nullopt);
   EXPECT_EQ(unboundedTarget(space, {{"rate", "width", Rule::Mup, 1e-3}}), "rate");
@@ -112,7 +112,7 @@ TEST(ScaleRules, CarriesToTheNearestSizeInBaseTerms) {
     EXPECT_NEAR(passed(is, made.configuration, "rate"), passed(was, from, "rate"), 1e-12 * passed(was, from, "rate"));
   }
   // A word is no size.
-  EXPECT_EQ(carry(small, {}, one, large, {{"rate", "optimizer", Rule::Linear, 1}}).outside, "width");
+  EXPECT_EQ(carry(small, {}, one, large, {{"rate", "optimizer", Rule::Linear, 1}}).outside, "optimizer");
 }
 
 TEST(ScaleProof, FindsEachValueThatIsChanged) {
