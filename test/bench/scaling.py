@@ -28,8 +28,8 @@ RATES = {"adam": [2.0 ** e for e in range(-12, -2)], "sgd": [2.0 ** e for e in r
 
 
 def rates_of(optimizer, width):
-    """Wide networks take long: of them the six in the middle, among which the best ones are."""
-    return RATES[optimizer] if width < 512 else RATES[optimizer][2:8]
+    """Wide networks take long: with SGD the six in the middle, among which the best ones are."""
+    return RATES[optimizer] if optimizer == "adam" or width < 512 else RATES[optimizer][2:8]
 
 
 def plan():
@@ -137,7 +137,7 @@ def optima(runs):
 
 
 BLOCK = """tuning t {{
-  search {{ learning_rate = log(1e-6..64){} }}
+  search {{ learning_rate = log({}..{}){} }}
   {}
   units = {}
   probes = 0
@@ -146,12 +146,16 @@ BLOCK = """tuning t {{
 """
 
 
-def tune(accord, folder, name, rows, more, scale, options):
-    """Tunes a table of rows (learning rate in base terms, other cells, values); the value of each trial in its order."""
+def tune(accord, folder, name, rows, more, scale, options, ends=None):
+    """Tunes a table of rows (learning rate in base terms, other cells, values); the value of each trial in its order.
+
+    `ends`: of the learning rates that may be chosen, where these are not those of the table.
+    """
+    ends = ends or (min(row[0] for row in rows), max(row[0] for row in rows))
     path = os.path.join(folder, name)
     with open(path + ".dnn", "w", encoding="utf-8") as file:
         search = "".join(f", {key} = {{{', '.join(sorted({row[1][key] for row in rows}))}}}" for key in more)
-        file.write(BLOCK.format(search, scale, train.EPOCHS))
+        file.write(BLOCK.format(*ends, search, scale, train.EPOCHS))
     with open(path + ".csv", "w", encoding="utf-8") as file:
         file.write(",".join(["learning_rate", *more, *map(str, range(1, train.EPOCHS + 1))]) + "\n")
         for rate, cells, values in rows:
@@ -161,8 +165,8 @@ def tune(accord, folder, name, rows, more, scale, options):
     made = subprocess.run([accord, "tune", path + ".dnn", "--table", path + ".csv", "-o", path, "--json", *options],
                           check=True, capture_output=True, text=True)
     trials = json.loads(made.stdout)["trials"]
-    ends = [one["reports"][-1]["value"] if len(one["reports"]) == train.EPOCHS else None for one in trials]
-    return [np.inf if one is None else one for one in ends]
+    values = [one["reports"][-1]["value"] if len(one["reports"]) == train.EPOCHS else None for one in trials]
+    return [np.inf if one is None else one for one in values]
 
 
 def after(values, count):
@@ -223,8 +227,9 @@ def batches(runs, accord, folder):
                     scale = f"scale learning_rate {{ batch = {rule}({BASE_BATCH}) }}" if factor != 1 else ""
                     more = ["batch"] if factor != 1 else []
                     tune(accord, folder, "small", rows(BASE_BATCH, 1), more, scale, ["--trials", str(len(rates))])
+                    ends = (min(rates) * min(1, 1 / factor), max(rates) * max(1, 1 / factor))  # of both tables
                     values = tune(accord, folder, "large", rows(batch, factor), more, scale,
-                                  ["--trials", "3", "--history", os.path.join(folder, "small")])
+                                  ["--trials", "3", "--history", os.path.join(folder, "small")], ends)
                     regret.append([after(values, count) - best for count in (1, 3)])
                 print(f"{optimizer} batch {batch} {rule:7}", "  ".join(interval([one[i] for one in regret]) for i in (0, 1)))
 
