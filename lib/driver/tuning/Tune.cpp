@@ -186,6 +186,9 @@ private:
       auto earlier = tuningFromDocument(*text, file);
       if (!earlier)
         return isWrong(earlier.error().message);
+      for (const Trial &trial : earlier->result.trials)
+        if (!isOf(earlier->problem.space, trial.configuration))
+          return isWrong(fmt::format("'{}' has a trial whose configuration is none of its space", file));
       ranked.push_back(rankedOf(*earlier, left));
     }
     std::set<Configuration> seen;
@@ -210,6 +213,17 @@ private:
     return true;
   }
   static constexpr size_t kFromEachHistory = 5;
+
+  /// Whether there is a value for each hyper-parameter, of choices one that is there.
+  static bool isOf(const SearchSpace &space, const Configuration &configuration) {
+    if (configuration.size() != space.size())
+      return false;
+    for (size_t i = 0; i < space.size(); ++i)
+      if (space[i].kind == HyperParameter::Kind::Choice &&
+          !(configuration[i] >= 0 && configuration[i] < static_cast<double>(space[i].size())))
+        return false;
+    return true;
+  }
 
   /// Configurations of an earlier tuning in this one's space, the best first. Adds to `left` why others are none.
   std::vector<CarriedConfiguration> rankedOf(const TuningReport &earlier, std::map<std::string, size_t> &left) const {
