@@ -212,26 +212,56 @@ def widths(runs, accord, folder):
             for i in range(len(LARGE))))
 
 
+def noise(optimizer, rate, seed, data):
+    """The gradient noise scale, in samples, of a training at the base batch (McCandlish et al., arXiv 1812.06162, appendix A.1).
+
+    The trace of the covariance and the square of the gradient are each summed over the epochs.
+    """
+    x, label = (one[:train.TRAINED] for one in data)
+    network = train.Perceptron(x.shape[1], 128, 1.0, optimizer, seed)
+    random, trace, square = np.random.default_rng(1000 + seed), 0.0, 0.0
+    for _ in range(train.EPOCHS):
+        order = random.permutation(train.TRAINED)
+        full = float((network.gradient(x, label).astype(float) ** 2).sum())
+        parts = [order[first:first + BASE_BATCH] for first in range(0, train.TRAINED - BASE_BATCH, BASE_BATCH)]
+        mean = np.mean([(network.gradient(x[part], label[part]).astype(float) ** 2).sum() for part in parts])
+        trace += (mean - full) / (1 / BASE_BATCH - 1 / train.TRAINED)
+        square += full
+        network.epoch(x, label, BASE_BATCH, rate, False, order)
+    return trace / square
+
+
 def batches(runs, accord, folder):
     """From batch 64 to others at width 128, of the learning rate: regret after the first trials there."""
-    seeds = range(1 + max(key[6] for key in runs))
+    seeds, data = range(1 + max(key[6] for key in runs)), train.images()
     for optimizer, rates in RATES.items():
+        scales = []
+        for seed in seeds:
+            base = curve(runs, optimizer, "standard", 128, BASE_BATCH, seed)
+            scales.append(noise(optimizer, rates[int(base.argmin())], seed, data))
+        print(f"{optimizer}: gradient noise scale at batch {BASE_BATCH}, by seed:", *(f"{one:.0f}" for one in scales))
         for batch in (16, 256, 512):
-            for rule, factor in (("none", 1), ("sqrt", (batch / BASE_BATCH) ** 0.5), ("linear", batch / BASE_BATCH)):
+            for rule in ("none", "sqrt", "linear", "adascale"):
                 regret = []
                 for seed in seeds:
+                    ratio, large = batch / BASE_BATCH, round(scales[seed])
+                    gain = ratio * (large + BASE_BATCH) / (large + batch)
+                    factor = {"none": 1, "sqrt": ratio ** 0.5, "linear": ratio,
+                              "adascale": gain ** 0.5 if optimizer == "adam" else gain}[rule]
+                    more = {"adascale": f", {large}{', adam' if optimizer == 'adam' else ''}"}.get(rule, "")
+
                     def rows(size, scale, seed=seed):
                         return [(rate / scale, {"batch": str(size)},
                                  runs[optimizer, "standard", "constant", 128, size, rate, seed]) for rate in rates]
                     best = curve(runs, optimizer, "standard", 128, batch, seed).min()
-                    scale = f"scale learning_rate {{ batch = {rule}({BASE_BATCH}) }}" if factor != 1 else ""
-                    more = ["batch"] if factor != 1 else []
-                    tune(accord, folder, "small", rows(BASE_BATCH, 1), more, scale, ["--trials", str(len(rates))])
+                    scale = f"scale learning_rate {{ batch = {rule}({BASE_BATCH}{more}) }}" if rule != "none" else ""
+                    keys = ["batch"] if rule != "none" else []
+                    tune(accord, folder, "small", rows(BASE_BATCH, 1), keys, scale, ["--trials", str(len(rates))])
                     ends = (min(rates) * min(1, 1 / factor), max(rates) * max(1, 1 / factor))  # of both tables
-                    values = tune(accord, folder, "large", rows(batch, factor), more, scale,
+                    values = tune(accord, folder, "large", rows(batch, factor), keys, scale,
                                   ["--trials", "3", "--history", os.path.join(folder, "small")], ends)
                     regret.append([after(values, count) - best for count in (1, 3)])
-                print(f"{optimizer} batch {batch} {rule:7}", "  ".join(interval([one[i] for one in regret]) for i in (0, 1)))
+                print(f"{optimizer} batch {batch} {rule:9}", "  ".join(interval([one[i] for one in regret]) for i in (0, 1)))
 
 
 def complete(runs):
