@@ -2,6 +2,7 @@
 #include "lib/support/documents/AnswerFile.h"
 #include "lib/support/documents/JsonText.h"
 #include "llvm/Support/JSON.h"
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -26,6 +27,18 @@ std::string readAll(const std::string &path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+/// What rules scale is no more in base terms, and has the ratios of widths beside it.
+void addPassedValues(llvm::json::Object &object, const tuning::TuningProblem &problem,
+                     const tuning::Configuration &configuration) {
+  for (const tuning::PassedValue &one : tuning::passedValues(problem.space, problem.scales, configuration)) {
+    const auto parameter = std::ranges::find(problem.space, one.name, &tuning::HyperParameter::name);
+    if (parameter != problem.space.end() && parameter->kind == tuning::HyperParameter::Kind::Integer)
+      object[one.name] = static_cast<int64_t>(one.value);
+    else
+      object[one.name] = one.value;
+  }
+}
+
 std::string configurationJson(const tuning::TuningProblem &problem, const tuning::Configuration &configuration) {
   llvm::json::Object object;
   for (size_t i = 0; i < problem.space.size(); ++i) {
@@ -45,6 +58,7 @@ std::string configurationJson(const tuning::TuningProblem &problem, const tuning
         llvm::consumeError(number.takeError());
     }
   }
+  addPassedValues(object, problem, configuration);
   return jsonText(std::move(object)) + "\n";
 }
 

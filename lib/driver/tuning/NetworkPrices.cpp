@@ -178,6 +178,10 @@ private:
   std::optional<Error> errorOf(const HyperParameter &parameter, Use use) {
     Diagnostics &diags = session_.diagnostics();
     auto at = [&] { return diags.sources().location(placeOf(parameter.name)); };
+    if (use != Use::None &&
+        std::ranges::find(problem_.scales, parameter.name, &ScaleRule::target) != problem_.scales.end())
+      return Error{Code::NotSupported,
+                   fmt::format("'{}' changes the network, so that it is not scaled", parameter.name), at()};
     if (use == Use::Batch) {
       bool isRight = parameter.kind == HyperParameter::Kind::Integer && parameter.min >= 1;
       if (parameter.kind == HyperParameter::Kind::Choice)

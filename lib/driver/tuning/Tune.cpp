@@ -173,9 +173,11 @@ private:
     return std::nullopt;
   }
 
-  /// The best of each earlier tuning in turn, first the best ones; those that lie in the space.
+  /// The best of each earlier tuning in turn, first the best ones; those that are in the space, some of them carried
+  /// there by rules of scaling.
   bool readHistory() {
-    std::vector<std::vector<Configuration>> ranked;
+    std::vector<std::vector<CarriedConfiguration>> ranked;
+    std::map<std::string, size_t> left;
     for (const std::string &path : options.history) {
       const std::string file = resultFile(path, kTuningFile);
       auto text = readText(file, options.json, "tune");
@@ -185,53 +187,86 @@ private:
                                             : tuningFromDocument(*text, file);
       if (!earlier)
         return isWrong(earlier.error().message);
-      ranked.push_back(rankedOf(*earlier));
+      for (const Trial &trial : earlier->result.trials)
+        if (!isOf(earlier->problem.space, trial.configuration))
+          return isWrong(fmt::format("'{}' has a trial whose configuration is none of its space", file));
+      ranked.push_back(rankedOf(*earlier, left));
     }
     std::set<Configuration> seen;
+    std::map<std::string, size_t> carried;
     for (size_t rank = 0; rank < kFromEachHistory; ++rank)
       for (const auto &one : ranked)
-        if (rank < one.size() && seen.insert(one[rank]).second)
-          report.problem.first.push_back(one[rank]);
-    if (!options.history.empty())
+        if (rank < one.size() && seen.insert(one[rank].configuration).second) {
+          report.problem.first.push_back(one[rank].configuration);
+          if (!one[rank].sizes.empty())
+            ++carried[one[rank].sizes];
+        }
+    if (options.history.empty())
+      return true;
+    report.assumptions.push_back(
+        fmt::format("{} configurations of earlier tunings are tried first", report.problem.first.size()));
+    for (const auto &[sizes, count] : carried)
       report.assumptions.push_back(
-          fmt::format("{} configurations of earlier tunings are tried first", report.problem.first.size()));
+          fmt::format("{} of them {} carried by rules of scaling: {}", count, count == 1 ? "was" : "were", sizes));
+    for (const auto &[why, count] : left)
+      report.assumptions.push_back(fmt::format("{} configuration{} of earlier tunings {} left out: {}", count,
+                                               count == 1 ? "" : "s", count == 1 ? "was" : "were", why));
     return true;
   }
   static constexpr size_t kFromEachHistory = 5;
 
-  /// Configurations of an earlier tuning in this one's space, the best first.
-  std::vector<Configuration> rankedOf(const TuningReport &earlier) const {
-    const SearchSpace &space = report.problem.space;
-    std::vector<std::pair<double, Configuration>> out;
+  /// Whether there is a value for each hyper-parameter, of choices one that is there.
+  static bool isOf(const SearchSpace &space, const Configuration &configuration) {
+    if (configuration.size() != space.size())
+      return false;
+    for (size_t i = 0; i < space.size(); ++i)
+      if (space[i].kind == HyperParameter::Kind::Choice &&
+          !(configuration[i] >= 0 && configuration[i] < static_cast<double>(space[i].size())))
+        return false;
+    return true;
+  }
+
+  /// Configurations of an earlier tuning in this one's space, the best first. Adds to `left` why others are none.
+  std::vector<CarriedConfiguration> rankedOf(const TuningReport &earlier, std::map<std::string, size_t> &left) const {
+    const TuningProblem &problem = report.problem;
+    std::vector<std::pair<double, CarriedConfiguration>> out;
     for (const Trial &trial : earlier.result.trials) {
       double best = std::numeric_limits<double>::infinity();
       for (const Report &one : trial.reports)
         if (std::isfinite(one.value))
           best = std::min(best, earlier.problem.maximizes ? -one.value : one.value);
-      Configuration made;
-      for (const HyperParameter &parameter : space) {
-        auto from = std::ranges::find(earlier.problem.space, parameter.name, &HyperParameter::name);
-        if (from == earlier.problem.space.end() || from->kind != parameter.kind)
-          break;
-        double value = trial.configuration[static_cast<size_t>(from - earlier.problem.space.begin())];
-        if (parameter.kind == HyperParameter::Kind::Choice) {
-          auto choice = std::ranges::find(parameter.choices, from->choices[static_cast<size_t>(value)]);
-          if (choice == parameter.choices.end())
-            break;
-          value = static_cast<double>(choice - parameter.choices.begin());
-        } else if (value < parameter.min || value > parameter.max) {
-          break;
-        }
-        made.push_back(value);
-      }
-      if (made.size() == space.size() && std::isfinite(best))
+      if (!std::isfinite(best))
+        continue;
+      CarriedConfiguration made =
+          carry(earlier.problem.space, earlier.problem.scales, trial.configuration, problem.space, problem.scales);
+      if (made.outside.empty())
         out.emplace_back(best, std::move(made));
+      else
+        ++left[whyOutside(earlier, made)];
     }
     stableSort(out, [](const auto &a, const auto &b) { return a.first < b.first; });
-    std::vector<Configuration> ranked;
+    std::vector<CarriedConfiguration> ranked;
     for (auto &[value, configuration] : out)
       ranked.push_back(std::move(configuration));
     return ranked;
+  }
+
+  std::string whyOutside(const TuningReport &earlier, const CarriedConfiguration &made) const {
+    const std::string &name = made.outside;
+    if (made.isOtherMup)
+      return fmt::format("'{}' has a rule mup in one of the tunings and not in the other, and they ran beside its base",
+                         name);
+    const auto from = std::ranges::find(earlier.problem.space, name, &HyperParameter::name);
+    if (from == earlier.problem.space.end())
+      return fmt::format("they have no '{}'", name);
+    const auto to = std::ranges::find(report.problem.space, name, &HyperParameter::name);
+    const bool isNumber = to != report.problem.space.end() && numberOf(*to, to->min) && numberOf(*from, from->min);
+    return fmt::format(
+        "their '{}' is not in the space{}", name,
+        isNumber && (name == "batch" || llvm::StringRef(name).contains("width"))
+            ? fmt::format("; with a rule (scale learning_rate {{ {} = {} }}) they would be carried there", name,
+                          name == "batch" ? "sqrt(BASE)" : "mup(BASE)")
+            : "");
   }
 
   // ---- Prices
@@ -335,6 +370,9 @@ private:
     report.assumptions.push_back(
         fmt::format("trials are rows of the table ({}), each at most once: of what is proposed the nearest one",
                     table->rows.size()));
+    if (!report.problem.scales.empty())
+      report.assumptions.push_back("rows of the table are in base terms, as trials.csv of a tuning has them, and not "
+                                   "what programs got");
     if (!widthsFit())
       return end(kWrongInput);
     if (auto status = preparePrices())
@@ -505,6 +543,8 @@ private:
 
   int answer() {
     const TuningResult &result = report.result;
+    for (Trial &trial : report.result.trials)
+      trial.passed = passedValues(report.problem.space, report.problem.scales, trial.configuration);
     if (report.status != Status::Stopped && report.problem.target && !result.incumbents.empty() &&
         !isBetter(report.problem, *report.problem.target, result.incumbents.back().value))
       report.status = Status::Reached;

@@ -134,6 +134,7 @@ const std::map<std::string, Keys> &table() {
         {"kernels", "measured products, from a file"}}},
       {"tuning",
        {{"search", "the hyper-parameters that may be chosen", {}, true},
+        {"scale", "how a hyper-parameter follows the batch or the width: rules, each with its base", {}, true},
         {"units", "units of training (epochs, or so many steps) before a trial may be stopped, and of a complete one"},
         {"reduction", "of so many trials that reach a rung one goes on"},
         {"probes", "so many trials tell whether the lowest rung says anything; 0: all rungs count"},

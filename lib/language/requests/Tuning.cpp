@@ -33,6 +33,8 @@ public:
       else if (node && node->kind.text == "search" && reader.once(node->kind))
         for (const ast::Entry &parameter : node->entries)
           readParameter(parameter);
+      else if (node && node->kind.text == "scale")
+        scaleNodes.push_back(node);
       else if (node && node->kind.text != "search")
         reader.unknown(node->kind, requestKeyNames("tuning"), /*pair=*/false);
       else if (!node)
@@ -50,6 +52,7 @@ public:
       lacks("has no objective", "maximize accuracy");
     checkPrices();
     addWidths();
+    readScales();
   }
 
 private:
@@ -78,7 +81,7 @@ private:
 
   void readPair(const ast::KeyValue &pair, const ast::Entry &entry) {
     const std::string &key = pair.key.text;
-    if (!llvm::is_contained(requestKeyNames("tuning"), key) || key == "search") {
+    if (!llvm::is_contained(requestKeyNames("tuning"), key) || key == "search" || key == "scale") {
       reader.unknown(pair.key, requestKeyNames("tuning"), /*pair=*/true);
       return;
     }
@@ -227,6 +230,7 @@ private:
       diags.error(Code::OutOfRange, pair->key.range, fmt::format("more than {} hyper-parameters", kMaxParameters));
       return;
     }
+    parameterAt.try_emplace(pair->key.text, pair->key.range);
     const Constant value = reader.value(*pair->value);
     if (auto parameter = parameterOf(pair->key.text, value))
       out.space.push_back(std::move(*parameter));
@@ -303,6 +307,198 @@ private:
     return std::nullopt;
   }
 
+  // ---- Rules of scaling
+
+  /// scale learning_rate { batch = sqrt(64), width = mup(256) }: behind all hyper-parameters, wherever it stands.
+  void readScales() {
+    const size_t before = diags.errors();
+    for (const ast::Node *node : scaleNodes) {
+      if (node->name.empty() || !node->hasBlock || !node->more.empty() || node->label || node->hasArguments ||
+          node->count || node->value || node->entries.empty()) {
+        diags.error(Code::WrongType, node->kind.range, "a scale is of one hyper-parameter, by others")
+            .help("for example: scale learning_rate { batch = sqrt(64), width = mup(256) }");
+        continue;
+      }
+      const HyperParameter *target = scaledParameter(node->name);
+      for (const ast::Entry &entry : node->entries)
+        readScale(entry, node->name, target);
+    }
+    for (const auto &[rule, at] : scaleAt)
+      checkChain(rule, at);
+    if (diags.errors() != before)
+      return;
+    for (const auto &[rule, at] : scaleAt)
+      out.scales.push_back(rule);
+    if (auto name = tuning::unboundedTarget(out.space, out.scales))
+      diags
+          .error(Code::OutOfRange, rangeOf(*name),
+                 fmt::format("'{}' may be scaled beyond all numbers, or to 0 though it is above", *name))
+          .note(parameterAt[*name], "its values are here")
+          .help("programs may get values beyond the range, but none that is infinite or 0");
+  }
+
+  SourceRange rangeOf(const std::string &target) const {
+    for (const auto &[rule, at] : scaleAt)
+      if (rule.target == target)
+        return at;
+    return {};
+  }
+
+  /// Null after errors, and where what is wrong with it is said.
+  const HyperParameter *parameterNamed(const ast::Name &name) {
+    auto found = llvm::find_if(out.space, [&](const HyperParameter &one) { return one.name == name.text; });
+    if (found != out.space.end())
+      return &*found;
+    std::vector<std::string> known;
+    for (const auto &[one, at] : parameterAt)
+      known.push_back(one);
+    if (!llvm::is_contained(known, name.text))
+      diags.error(Code::UnknownName, name.range, fmt::format("'search' has no hyper-parameter '{}'", name.text))
+          .suggest(nearest(name.text, known));
+    return nullptr;
+  }
+
+  /// One with numbers alone, each above 0 where `isAbove`.
+  const HyperParameter *numericParameter(const ast::Name &name, bool isAbove) {
+    const HyperParameter *found = parameterNamed(name);
+    if (!found)
+      return nullptr;
+    bool isRight = !isAbove || found->min > 0 || found->kind == HyperParameter::Kind::Choice;
+    for (size_t i = 0; i < found->size(); ++i) {
+      auto number = tuning::numberOf(*found, static_cast<double>(i));
+      if (!number) {
+        diags
+            .error(Code::WrongType, name.range,
+                   fmt::format("'{}' may be '{}', which is no number", name.text, found->choices[i]))
+            .note(parameterAt[name.text], "its values are here");
+        return nullptr;
+      }
+      isRight &= !isAbove || *number > 0;
+    }
+    if (isRight)
+      return found;
+    diags.error(Code::OutOfRange, name.range, fmt::format("'{}' scales, but is not always above 0", name.text))
+        .note(parameterAt[name.text], "its values are here");
+    return nullptr;
+  }
+  const HyperParameter *scaledParameter(const ast::Name &name) { return numericParameter(name, /*isAbove=*/false); }
+
+  void readScale(const ast::Entry &entry, const ast::Name &name, const HyperParameter *target) {
+    auto *pair = entry.as<ast::KeyValue>();
+    if (!pair) {
+      diags.error(Code::UnknownEntryKind, entry.range, "a rule of scaling is NAME = how")
+          .help("for example: batch = sqrt(64)");
+      return;
+    }
+    reader.clauses(entry, kNoClause);
+    const HyperParameter *by = numericParameter(pair->key, /*isAbove=*/true);
+    auto rule = ruleOf(reader.value(*pair->value));
+    if (!rule || !target || !by)
+      return;
+    rule->target = target->name, rule->by = by->name;
+    if (target == by) {
+      diags.error(Code::WrongNameKind, pair->key.range, fmt::format("'{}' does not scale itself", by->name));
+      return;
+    }
+    if (rule->isMup() && llvm::is_contained(llvm::make_first_range(parameterAt), ratioName(*rule)))
+      diags
+          .error(Code::DuplicateName, parameterAt[ratioName(*rule)],
+                 fmt::format("'{}' is what programs get of the rule mup", ratioName(*rule)))
+          .note(pair->key.range, "the rule is here");
+    const bool isEma = rule->kind == tuning::ScaleRule::Kind::Ema;
+    for (const auto &[earlier, at] : scaleAt) {
+      if (earlier.target == rule->target && earlier.by == rule->by) {
+        diags.error(Code::DuplicateKey, pair->key.range, fmt::format("'{}' scales '{}' twice", by->name, name.text))
+            .note(at, "the first is here");
+        return;
+      }
+      if (earlier.by == rule->by && earlier.isMup() && rule->isMup() && earlier.base != rule->base)
+        diags
+            .error(Code::OutOfRange, pair->value->range,
+                   fmt::format("'{}' has one base of its rules mup, whose ratio programs get", by->name))
+            .note(at, "another one is here");
+      if (earlier.target == rule->target && isEma != (earlier.kind == tuning::ScaleRule::Kind::Ema))
+        diags
+            .error(Code::NotSupported, pair->value->range,
+                   fmt::format("'{}' is raised to a power by 'ema', and not multiplied too", name.text))
+            .note(at, "the other rule is here");
+    }
+    if (isEma && !isShare(*target))
+      diags
+          .error(Code::OutOfRange, pair->value->range,
+                 fmt::format("'ema' is of a coefficient from 0 to 1, which '{}' is not", name.text))
+          .note(parameterAt[name.text], "its values are here");
+    scaleAt.emplace_back(*rule, pair->key.range);
+  }
+
+  static bool isShare(const HyperParameter &parameter) {
+    if (parameter.kind != HyperParameter::Kind::Choice)
+      return parameter.min >= 0 && parameter.max <= 1;
+    for (size_t i = 0; i < parameter.size(); ++i)
+      if (const auto number = tuning::numberOf(parameter, static_cast<double>(i)); !(number >= 0 && number <= 1))
+        return false;
+    return true;
+  }
+
+  /// `sqrt(64)`, `mup(256, sgd)`, `adascale(64, 2000, adam)`; nothing after errors.
+  std::optional<tuning::ScaleRule> ruleOf(const Constant &value) {
+    using Kind = tuning::ScaleRule::Kind;
+    if (value.failed())
+      return std::nullopt;
+    static const std::vector<std::pair<std::string, Kind>> kRules = {
+        {"linear", Kind::Linear}, {"sqrt", Kind::SquareRoot},   {"inverse", Kind::Inverse},
+        {"mup", Kind::Mup},       {"adascale", Kind::AdaScale}, {"ema", Kind::Ema}};
+    auto *call = value.as<CallValue>();
+    auto known = llvm::find_if(kRules, [&](const auto &one) { return call && one.first == call->name; });
+    if (known == kRules.end()) {
+      const auto names = llvm::to_vector(llvm::make_first_range(kRules));
+      diags
+          .error(call ? Code::UnknownName : Code::WrongType, value.range,
+                 call ? fmt::format("no rule of scaling is called '{}'", call->name)
+                      : fmt::format("a rule of scaling is a word with its base, not {}", value.describe()))
+          .suggest(nearest(call ? call->name : "", {names.begin(), names.end()}))
+          .help("linear(BASE), sqrt(BASE), inverse(BASE), mup(BASE), mup(BASE, sgd), adascale(BASE, NOISE), "
+                "adascale(BASE, NOISE, adam) or ema(BASE)");
+      return std::nullopt;
+    }
+    tuning::ScaleRule rule;
+    rule.kind = known->second;
+    const bool isNoisy = rule.kind == Kind::AdaScale, isMup = rule.kind == Kind::Mup;
+    std::vector<std::string> names{"base"}, flags;
+    if (isNoisy)
+      names.emplace_back("noise"), flags.emplace_back("adam");
+    else if (isMup)
+      flags.emplace_back("sgd");
+    CallArguments arguments(reader, *call, value.range, names, flags);
+    for (const std::string &name : names) {
+      const Constant *given = arguments.good() ? arguments.get(name) : nullptr;
+      constexpr int64_t kLargest = 1'000'000'000'000'000;
+      auto number = given ? reader.number(*given, name, 0, kLargest) : std::nullopt;
+      if (number && number->sign() == 0)
+        diags.error(Code::OutOfRange, given->range, fmt::format("the {} of a rule of scaling is above 0", name));
+      if (!number || number->sign() == 0)
+        return std::nullopt;
+      (name == "base" ? rule.base : rule.noise) = number->toDouble();
+    }
+    if (isNoisy && arguments.flag("adam"))
+      rule.kind = Kind::AdaScaleRoot;
+    if (isMup && arguments.flag("sgd"))
+      rule.kind = Kind::MupSgd;
+    return rule;
+  }
+
+  /// What is scaled scales nothing itself, so that rules have no order and no cycle.
+  void checkChain(const tuning::ScaleRule &rule, SourceRange at) {
+    for (const auto &[other, otherAt] : scaleAt)
+      if (other.target == rule.by) {
+        diags
+            .error(Code::WrongNameKind, at,
+                   fmt::format("'{}' is scaled itself, so that nothing is scaled by it", rule.by))
+            .note(otherAt, "it is scaled here");
+        return;
+      }
+  }
+
   /// Trials that share a device, and trials on several: all in slots.
   void addWidths() {
     for (const auto &[count, speed] : sharedOf)
@@ -318,6 +514,9 @@ private:
   BlockReader reader;
   Diagnostics &diags;
   bool hasObjective = false, hasParameters = false;
+  std::map<std::string, SourceRange> parameterAt;
+  std::vector<const ast::Node *> scaleNodes;
+  std::vector<std::pair<tuning::ScaleRule, SourceRange>> scaleAt; ///< rules with the places of what they scale by
   std::map<int64_t, double> speedOf, sharedOf, pricedSpeeds;
 };
 

@@ -24,12 +24,34 @@ void describeParameter(JsonFields &f, HyperParameter &parameter) {
       .field("choices", parameter.choices);
 }
 
+void describeScale(JsonFields &f, ScaleRule &rule) {
+  f.field("target", rule.target)
+      .about("the hyper-parameter by which it is scaled")
+      .field("by", rule.by)
+      .field("rule", rule.kind,
+             [](JsonVisitor &v, ScaleRule::Kind &kind) {
+               v.oneOf(kind,
+                       {"linear", "square-root", "inverse", "mup", "mup-sgd", "ada-scale", "ada-scale-root", "ema"},
+                       "unknown rule of scaling");
+             })
+      .about("where the value that a program gets is the one in base terms")
+      .field("base", rule.base, NumberRange{.open = true})
+      .about("gradient noise scale of ada-scale, in samples")
+      .maybe("noise", rule.noise);
+}
+
+void describePassed(JsonFields &f, PassedValue &passed) {
+  f.field("name", passed.name).field("value", passed.value, kAnyNumber);
+}
+
 void describeProblem(JsonFields &f, TuningProblem &problem) {
   f.field("name", problem.name)
       .about("as the program calls it")
       .field("objective", problem.objective)
       .field("maximizes", problem.maximizes)
       .field("space", problem.space, describeParameter)
+      .about("how programs get values that are searched in base terms")
+      .maybe("scales", problem.scales, describeScale)
       .about("before a trial may be stopped, and of a complete one")
       .field("min_units", problem.minUnits, kFromOne)
       .field("max_units", problem.maxUnits, kFromOne)
@@ -87,7 +109,9 @@ void describeTrial(JsonFields &f, Trial &trial) {
       .field("unit_s", trial.unitSeconds)
       .field("reports", trial.reports, describeReport)
       .about("of one that failed")
-      .field("reason", trial.reason);
+      .field("reason", trial.reason)
+      .about("what the program got instead of values in base terms, and ratios of widths beside them")
+      .maybe("passed", trial.passed, describePassed);
 }
 
 void describeSegment(JsonFields &f, Segment &segment) {
@@ -116,6 +140,12 @@ std::string interval(const SeedMean &mean, const std::function<std::string(doubl
 const char *wordOf(Trial::State state) {
   static constexpr const char *kWords[] = {"paused", "complete", "diverged", "failed", "stopped"};
   return kWords[static_cast<size_t>(state)];
+}
+
+/// Beside a configuration in base terms: what its program got.
+void addPassedLine(SummaryLines &lines, const Trial &trial) {
+  if (!trial.passed.empty())
+    lines.add("passed", passedText(trial.passed) + " (the configuration is in base terms)");
 }
 
 std::string comparisonText(const TuningReport &report, const TextStyle &style) {
@@ -210,6 +240,7 @@ std::string tuningText(const TuningReport &report, const TextStyle &style) {
     lines.add("best", fmt::format("{} {:.6g}, of trial {} after {} of {} units", problem.objective, best.value,
                                   best.trial, best.unit, problem.maxUnits));
     lines.add("configuration", configurationText(problem.space, result.trials[best.trial].configuration));
+    addPassedLine(lines, result.trials[best.trial]);
   }
   std::array<size_t, 5> count{};
   for (const Trial &trial : result.trials)

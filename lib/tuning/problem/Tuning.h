@@ -4,7 +4,7 @@
 // says the value of the objective. Times are seconds of the plan: a unit takes as long as the problem expects of it, so
 // the same seed gives the same trials in the same order, whatever the clock of a machine says.
 #pragma once
-#include "lib/tuning/problem/SearchSpace.h"
+#include "lib/tuning/problem/ScaleRules.h"
 #include <optional>
 
 namespace accord::tuning {
@@ -38,6 +38,7 @@ struct TuningProblem {
   std::string objective = "value"; ///< as the program calls it
   bool maximizes = true;
   SearchSpace space;
+  ScaleRules scales = {};             ///< how programs get what is scaled by a batch or a width
   int64_t minUnits = 1, maxUnits = 1; ///< before a trial may be stopped, and of a complete one
   int64_t reduction = 3;              ///< of so many trials that reach a rung one goes on; 2 or more
   /// So many trials, the first, go on behind the lowest rung whatever they say there, to tell whether it says anything:
@@ -89,9 +90,10 @@ struct Trial {
     Stopped   ///< its curve does not come to the best value
   } state = State::Paused;
   Configuration configuration;
-  double unitSeconds = 1;           ///< expected of a unit on one device
-  std::vector<Report> reports = {}; ///< by unit
-  std::string reason = {};          ///< of one that failed
+  double unitSeconds = 1;               ///< expected of a unit on one device
+  std::vector<Report> reports = {};     ///< by unit
+  std::string reason = {};              ///< of one that failed
+  std::vector<PassedValue> passed = {}; ///< what the program got in other than base terms
 };
 
 /// The best value so far.

@@ -1,6 +1,7 @@
 #include "lib/tuning/verify/TuningVerifier.h"
 #include "lib/tuning/problem/CurveModel.h"
 #include "lib/tuning/verify/CurveProof.h"
+#include "lib/tuning/verify/ScaleProof.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -22,6 +23,8 @@ public:
     if (!areReferences())
       return std::move(out_);
     configurations();
+    if (out_.holds())
+      proveScales(problem_, result_, out_);
     courses();
     devices();
     if (out_.holds())

@@ -5,7 +5,7 @@ from typing import Dict, List, Literal, Optional
 from ..answer import Answer
 from ..record import Record, key
 
-__all__ = ["Broken", "Change", "Compared", "Incumbent", "Inference", "Prices", "Problem", "Report", "Segment", "Space", "TimeS", "Training", "Trial", "TrialEntry", "Tune", "Value", "Width"]
+__all__ = ["Broken", "Change", "Compared", "Incumbent", "Inference", "Passed", "Prices", "Problem", "Report", "Scale", "Segment", "Space", "TimeS", "Training", "Trial", "TrialEntry", "Tune", "Value", "Width"]
 
 
 class Value(Record):
@@ -111,6 +111,16 @@ class Prices(Record):
     trials: List[Trial] = key("of the trials, in their order")
 
 
+class Scale(Record):
+    """An object of the document."""
+
+    base: float = key("where the value that a program gets is the one in base terms")
+    by: str = key("the hyper-parameter by which it is scaled")
+    noise: Optional[float] = key("gradient noise scale of ada-scale, in samples")
+    rule: Literal["linear", "square-root", "inverse", "mup", "mup-sgd", "ada-scale", "ada-scale-root", "ema"] = key()
+    target: str = key()
+
+
 class Space(Record):
     """An object of the document."""
 
@@ -146,6 +156,7 @@ class Problem(Record):
     proposals: Literal["random", "density", "priced"] = key()
     reduction: int = key("of so many trials that reach a rung one goes on")
     restart_s: float = key("", "s")
+    scales: Optional[List[Scale]] = key("how programs get values that are searched in base terms")
     seed: int = key()
     sharing: Literal["joint", "fixed"] = key()
     slots_per_device: int = key("so many slots are a device")
@@ -170,6 +181,13 @@ class Segment(Record):
     trial: int = key()
 
 
+class Passed(Record):
+    """An object of the document."""
+
+    name: str = key()
+    value: float = key()
+
+
 class Report(Record):
     """An object of the document."""
 
@@ -182,6 +200,7 @@ class TrialEntry(Record):
     """An object of the document."""
 
     configuration: List[float] = key("a value of each hyper-parameter: a number, or the index of a choice")
+    passed: Optional[List[Passed]] = key("what the program got instead of values in base terms, and ratios of widths beside them")
     reason: str = key("of one that failed")
     reports: List[Report] = key()
     state: Literal["paused", "complete", "diverged", "failed", "stopped"] = key()
