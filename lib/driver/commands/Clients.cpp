@@ -99,13 +99,15 @@ const CommandEntry kTop("top", "Show a cluster and its jobs, again and again", [
 struct CancelOptions {
   service::ClientOptions client;
   std::vector<int64_t> jobs;
+  std::string reason;
 };
 const CommandEntry kCancel("cancel", "End jobs of a scheduler", [](Command &command) {
   auto options = Command::values<CancelOptions>();
   command.option("jobs", options->jobs, "Their numbers").required();
+  command.option("--reason", options->reason, "Why, for those who see them");
   addClient(command, options->client);
   command.example("accord cancel 17 18");
-  command.action([options] { return cancelJobs(options->client, options->jobs); });
+  command.action([options] { return cancelJobs(options->client, options->jobs, options->reason); });
 });
 
 struct DrainOptions {
