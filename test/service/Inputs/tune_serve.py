@@ -1,6 +1,7 @@
 """Trials of `accord tune` as jobs of a running `accord serve`, against the same tuning on this machine alone.
 
     tune_serve.py ACCORD FOLDER TUNING.dnn TRAIN.py PYTHON equal    other jobs fill the cluster; service and tuning are killed
+    tune_serve.py ACCORD FOLDER TUNING.dnn TRAIN.py PYTHON elastic  a trial is shrunk while it runs
     tune_serve.py ACCORD FOLDER TUNING.dnn TRAIN.py PYTHON refused  what the service, or its cluster, cannot do
 """
 import contextlib
@@ -35,6 +36,9 @@ class Tunings:
         done = subprocess.run(self.words(name, engine, options, *more), capture_output=True, text=True, timeout=100)
         return done.returncode, done.stdout, done.stderr
 
+    def start(self, name, engine, options, *more):
+        return subprocess.Popen(self.words(name, engine, options, *more), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
     def trials(self, name):
         with open(os.path.join(self.path(name), "tune.json"), encoding="utf-8") as file:
             return json.load(file)["trials"]
@@ -57,16 +61,20 @@ def is_over(job):
     return job["phase"] in ("complete", "failed", "cancelled")
 
 
+def fill(served, count, seconds):
+    """Jobs of others on so many of the four devices."""
+    for _ in range(count):
+        body = {"name": "other", "command": ["sleep", str(seconds)], "samples": seconds, "notice_s": 1, "priority": 10,
+                "measured": [{"device_type": "cpu", "devices": 1, "samples_per_s": 1}]}
+        served.ask("POST", "/v1/jobs", body)
+
+
 def run_equal(tunings, served):
     status, _, said = tunings.run("local", "local", ["nodes=here=cpu:2"])
     assert status == 0, said
 
-    # Jobs of others take three of the four devices, and each trial waits for the last one, or for their end.
-    for i in range(3):
-        body = {"name": f"other{i}", "command": ["sleep", "3"], "samples": 3, "notice_s": 1, "priority": 10,
-                "measured": [{"device_type": "cpu", "devices": 1, "samples_per_s": 1}]}
-        served.ask("POST", "/v1/jobs", body)
-    process = subprocess.Popen(tunings.words("serve", "serve", options_of(served)), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    fill(served, 3, 3)  # each trial waits for the last device, or for their end
+    process = tunings.start("serve", "serve", options_of(served))
     served.wait(lambda: any(job["phase"] == "running" for job in jobs_of_trials(served)), 30, "no trial runs")
     served.kill()
     time.sleep(0.5)
@@ -103,9 +111,10 @@ def run_equal(tunings, served):
 
 def run_cancelled(tunings, served):
     """An operator cancels one trial, which costs that trial alone; Ctrl-C cancels what is left."""
-    process = subprocess.Popen(tunings.words("cancelled", "serve", options_of(served), "--trials", "2"),
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    fill(served, 4, 2)
+    served.wait(lambda: sum(job["phase"] == "running" for job in served.jobs()) == 4, 20, "the cluster is not full")
     known = {job["id"] for job in jobs_of_trials(served)}
+    process = tunings.start("cancelled", "serve", options_of(served), "--trials", "2")
     new = lambda: [job for job in jobs_of_trials(served) if job["id"] not in known]  # noqa: E731
     served.wait(new, 30, "no trial is handed in")
     cancelled = subprocess.run([tunings.accord, "cancel", "--server", served.url, str(new()[0]["id"]), "--reason", "the paper is due"],
@@ -116,13 +125,32 @@ def run_cancelled(tunings, served):
     assert sum("cancelled by operator: the paper is due" in reason for reason in reasons) == 1, reasons
     print("cancelled by an operator:", len([reason for reason in reasons if reason]), "of", len(reasons), "trials")
 
-    process = subprocess.Popen(tunings.words("stopped", "serve", options_of(served)), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     known = {job["id"] for job in jobs_of_trials(served)}
+    process = tunings.start("stopped", "serve", options_of(served))
     served.wait(new, 30, "no trial is handed in")
     process.send_signal(signal.SIGINT)
     process.wait(30)
     assert all(is_over(job) for job in new()), new()
     print("Ctrl-C leaves no job")
+
+
+def run_elastic(tunings, served):
+    """An urgent job takes a device of a trial that runs on two: it saves, goes on with one, and grows again."""
+    status, _, said = tunings.run("local", "local", ["nodes=here=cpu:2"], "--sharing", "fixed:2")
+    assert status == 0, said
+    process = tunings.start("serve", "serve", options_of(served, "elastic=yes"), "--sharing", "fixed:2")
+
+    def devices():
+        trial = next(iter(jobs_of_trials(served)), {})
+        return trial.get("devices", 0) if trial.get("phase") == "running" and trial["progress"].get("saved", 0) > 0 else 0
+
+    served.wait(lambda: devices() == 2, 30, "the trial does not run on two devices")
+    fill(served, 3, 2)
+    served.wait(lambda: devices() == 1, 30, "the trial is not shrunk")
+    assert process.wait(60) == 0
+    runs = served.ask("GET", f"/v1/runs?job={jobs_of_trials(served)[0]['id']}")["runs"]
+    print("devices of the trial:", ", ".join(str(run["devices"]) for run in runs), "at last", runs[-1]["outcome"])
+    tunings.same("of a trial that was shrunk", "serve")
 
 
 def run_refused(tunings, served):
@@ -138,14 +166,16 @@ def run_refused(tunings, served):
     for name, token in (("eve", viewer), ("ada", vision), ("none", "accord.nothing")):
         with open(tunings.path(name + ".token"), "w", encoding="utf-8") as file:
             file.write(token)
-    expect("above the cluster", [*server, "devices=6"])
-    expect("above the quota", [*server, "devices=4", "tenant=vision"])
-    expect("not whole nodes", [*server, "devices=3"])
-    expect("no such type", [*server, "devices=2", "type=cpus"])
-    expect("no such tenant", [*server, "devices=2", "tenant=speach"])
-    expect("reads alone", [server[0], f"token-file={tunings.path('eve.token')}", "devices=2"])
-    expect("other tenant", [server[0], f"token-file={tunings.path('ada.token')}", "devices=2", "tenant=speech"])
-    expect("no token", [server[0], f"token-file={tunings.path('none.token')}", "devices=2"])
+    type_is = "type=a100_80g"
+    expect("above the cluster", [*server, "devices=24", type_is])
+    expect("above the quota", [*server, "devices=8", type_is, "tenant=vision"])
+    expect("not whole nodes", [*server, "devices=12", type_is])
+    expect("several types", [*server, "devices=2"])
+    expect("no such type", [*server, "devices=2", "type=a100_80"])
+    expect("no such tenant", [*server, "devices=2", type_is, "tenant=speach"])
+    expect("reads alone", [server[0], f"token-file={tunings.path('eve.token')}", "devices=2", type_is])
+    expect("other tenant", [server[0], f"token-file={tunings.path('ada.token')}", "devices=2", type_is, "tenant=speech"])
+    expect("no token", [server[0], f"token-file={tunings.path('none.token')}", "devices=2", type_is])
     expect("no devices", server)
     expect("no such option", [*server, "device=2"])
     served.stop()
@@ -159,9 +189,9 @@ def main():
     words = ["--engine", "local", "--name", "lab", "--engine-option", NODES, "--interval", "0.2"]
     with contextlib.ExitStack() as stack:
         if what == "refused":
-            words.insert(0, os.path.join(folder, "lab.dnn"))
+            words = [os.path.join(HERE, "described.dnn"), *words[:4], "--engine-option", "nodes=h1=h100:8,a1=a100_80g:8,a2=a100_80g:8"]
         served = stack.enter_context(Served(accord, state, words))
-        (run_equal if what == "equal" else run_refused)(tunings, served)
+        {"equal": run_equal, "elastic": run_elastic, "refused": run_refused}[what](tunings, served)
 
 
 if __name__ == "__main__":
