@@ -61,10 +61,10 @@ def is_over(job):
     return job["phase"] in ("complete", "failed", "cancelled")
 
 
-def fill(served, count, seconds):
+def fill(served, count, seconds, priority=10):
     """Jobs of others on so many of the four devices."""
     for _ in range(count):
-        body = {"name": "other", "command": ["sleep", str(seconds)], "samples": seconds, "notice_s": 1, "priority": 10,
+        body = {"name": "other", "command": ["sleep", str(seconds)], "samples": seconds, "notice_s": 1, "priority": priority,
                 "measured": [{"device_type": "cpu", "devices": 1, "samples_per_s": 1}]}
         served.ask("POST", "/v1/jobs", body)
 
@@ -136,16 +136,16 @@ def run_cancelled(tunings, served):
 
 def run_elastic(tunings, served):
     """An urgent job takes a device of a trial that runs on two: it saves, goes on with one, and grows again."""
-    status, _, said = tunings.run("local", "local", ["nodes=here=cpu:2"], "--sharing", "fixed:2")
+    status, _, said = tunings.run("local", "local", ["nodes=here=cpu:2"], "--sharing", "fixed:2", "--trials", "1")
     assert status == 0, said
-    process = tunings.start("serve", "serve", options_of(served, "elastic=yes"), "--sharing", "fixed:2")
+    process = tunings.start("serve", "serve", options_of(served, "elastic=yes"), "--sharing", "fixed:2", "--trials", "1")
 
     def devices():
         trial = next(iter(jobs_of_trials(served)), {})
         return trial.get("devices", 0) if trial.get("phase") == "running" and trial["progress"].get("saved", 0) > 0 else 0
 
     served.wait(lambda: devices() == 2, 30, "the trial does not run on two devices")
-    fill(served, 3, 2)
+    fill(served, 3, 3, 500)
     served.wait(lambda: devices() == 1, 30, "the trial is not shrunk")
     assert process.wait(60) == 0
     runs = served.ask("GET", f"/v1/runs?job={jobs_of_trials(served)[0]['id']}")["runs"]
