@@ -68,6 +68,7 @@ const CommandEntry kQueue("queue", "List the jobs of a scheduler", [](Command &c
       .commaSeparated();
   command.option("--tenant", options->filter.tenant, "Only of this one");
   command.option("--name", options->filter.name, "Only of this name");
+  command.option("--prefix", options->filter.prefix, "Only those whose names begin with it: tune- are trials");
   command.option("--after", options->filter.after, "Jobs behind this one");
   command.flag("--newest", options->filter.newestFirst, "The newest first");
   command.flag("--all", options->all, "Also those that are over");

@@ -207,10 +207,10 @@ private:
                                  type.name));
     for (const TenantView &one : cluster.tenants)
       if (one.name == tenant)
-        for (const auto &[of, most] : one.quota)
-          if ((of.empty() || of == type.name) && options_.devices > most)
+        for (const auto &[of, max] : one.quota)
+          if ((of.empty() || of == type.name) && options_.devices > max)
             return refused(fmt::format("option 'devices' is {}, and tenant '{}' may have {}{} at once",
-                                       options_.devices, tenant, most, of.empty() ? "" : " '" + of + "'"));
+                                       options_.devices, tenant, max, of.empty() ? "" : " '" + of + "'"));
     return {};
   }
 

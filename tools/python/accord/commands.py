@@ -1174,7 +1174,7 @@ def tune(
     *,
     tuning: Optional[Value] = None,
     table_: Optional[Value] = None,
-    engine: Optional[Literal["local", "slurm"]] = None,
+    engine: Optional[Literal["local", "slurm", "serve"]] = None,
     engine_option: Optional[Union[Value, Sequence[Value]]] = None,
     program: Optional[Value] = None,
     devices: Optional[int] = None,
@@ -1195,8 +1195,8 @@ def tune(
     file: A .dnn file with a `tuning` block
     tuning: Which `tuning` block, where a file has several
     table_: A .csv file of trials that were run before: a column for each hyper-parameter, seconds of a unit, and 1, 2, … with the value after each unit; of a server a column for each parameter and samples_per_second; the tuning is simulated
-    engine: Programs train, on the machines of this engine
-    engine_option: KEY=VALUE of the engine, as of accord serve: nodes=here=cpu:4 (may be repeated)
+    engine: Programs train, on the machines of this engine; serve: as jobs of a running accord serve
+    engine_option: KEY=VALUE of the engine, as of accord serve: nodes=here=cpu:4; of serve: server, devices, type, tenant, token-file, authority, priority, elastic, patience (may be repeated)
     program: With --engine: what trains one trial, a command of the shell; of a server: the training that runs; docs/learning.md says what it finds in its environment
     devices: With --table: devices of the cluster (default: 1)
     node: With --table: devices of a node (default: all)
@@ -1205,7 +1205,7 @@ def tune(
     max_time: Nothing begins later, as in '2 h'
     proposals: How configurations are proposed: 'density' (as BOHB does), 'priced' (the same for each second that a unit is expected to take), or 'random' (default: density)
     sharing: How devices are given to trials: 'joint' with the search, or 'fixed:2', two for each (default: joint)
-    history: Folder of an earlier tuning, the best of which is tried first (may be repeated)
+    history: Folder of an earlier tuning, the best of which is tried first; 'serve' or the URL of a service: what it keeps of earlier tunings of this name (may be repeated)
     seed: Of what is drawn at random (default: 1)
     seeds: With --table: tunings with so many seeds, with intervals of 95 %
     compare_: With --seeds: other ways to tune, as in random/fixed:1 or density/fixed:2, of a server unsafe or random; 'all' for all that there are
