@@ -534,11 +534,9 @@ private:
     if (auto status = preparePrices())
       return *status;
     report.source = options.program;
-    EngineTrials runner(std::move(*engine), {.folder = trials,
-                                             .program = options.program,
-                                             .problem = &problem,
-                                             .nodes = *nodes,
-                                             .stop = monitor.stop()});
+    EngineTrials runner(
+        std::move(*engine),
+        {.folder = trials, .program = options.program, .problem = &problem, .nodes = *nodes, .stop = monitor.stop()});
     std::optional<PricedTrials> priced;
     if (pricer)
       priced.emplace(problem, runner, *pricer, *report.prices, /*knowsAll=*/false);
@@ -594,8 +592,10 @@ private:
   void keep() {
     auto of = service::serviceEngineOptions(engineSettings());
     auto client = of ? service::ApiClient::open(of->client) : Result<service::ApiClient>(of.takeError());
-    const service::TuningRecord record{
-        .name = report.problem.name, .tenant = of ? of->tenant : "", .user = {}, .document = jsonText(toDocument(report))};
+    const service::TuningRecord record{.name = report.problem.name,
+                                       .tenant = of ? of->tenant : "",
+                                       .user = {},
+                                       .document = jsonText(toDocument(report))};
     auto kept = client ? client->keepTuning(record) : Result<int64_t>(client.takeError());
     if (!kept)
       workspace.diagnostics().warning(kept.error().code, {},

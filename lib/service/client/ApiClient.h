@@ -18,7 +18,7 @@ struct ClientOptions {
   std::string authority = {}; ///< as of ServerPlace; empty: ACCORD_AUTHORITY, else none
   double connectSeconds = 5, answerSeconds = 30;
   int tries = 5;
-  double patience = 60; ///< seconds for which a watch looks for a server that has gone
+  double patience = 60;            ///< seconds for which a watch looks for a server that has gone
   std::string origin = "--server"; ///< who stated `server`, for messages
 };
 

@@ -69,7 +69,8 @@ public:
                                  options_.devices, type->name, perNode, count * perNode, (count + 1) * perNode));
     std::vector<EngineNode> nodes;
     for (int64_t node = 0; node < count; ++node)
-      nodes.push_back({.name = fmt::format("share-{:04}", node), .deviceType = type->name, .devices = perNode, .reason = {}});
+      nodes.push_back(
+          {.name = fmt::format("share-{:04}", node), .deviceType = type->name, .devices = perNode, .reason = {}});
     return std::move(nodes);
   }
 
@@ -193,10 +194,10 @@ private:
         return &type;
     }
     if (options_.deviceType.empty())
-      return refused(fmt::format("the cluster has several device types: option 'type' names one of {}",
-                                 fmt::join(names, ", ")));
-    Error error = refused(fmt::format("option 'type' is '{}', allowed is one of {}", options_.deviceType,
-                                      fmt::join(names, ", ")));
+      return refused(
+          fmt::format("the cluster has several device types: option 'type' names one of {}", fmt::join(names, ", ")));
+    Error error = refused(
+        fmt::format("option 'type' is '{}', allowed is one of {}", options_.deviceType, fmt::join(names, ", ")));
     error.suggestion = nearest(options_.deviceType, names);
     return error;
   }

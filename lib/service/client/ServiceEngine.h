@@ -6,8 +6,8 @@
 //
 // The contract is that of Engine.h but for nodes: those that it lists stand for the devices that its tasks may have at
 // once. A task says by its nodes how many devices it takes, not which ones; where it runs is said of it then. The
-// service keeps jobs that were handed in, so the process that handed them in may end and come back: a name is the key of
-// its job, which makes it the same one.
+// service keeps jobs that were handed in, so the process that handed them in may end and come back: a name is the key
+// of its job, which makes it the same one.
 #pragma once
 #include "lib/service/client/ApiClient.h"
 #include "lib/service/control/MakeEngine.h"

@@ -16,7 +16,7 @@ namespace {
 using State = JobRunRecord::State;
 
 constexpr double kMaxPriority = 1000, kMaxNotice = 3600;
-constexpr size_t kMaxReason = 200;          ///< bytes
+constexpr size_t kMaxReason = 200;        ///< bytes
 constexpr unsigned kAuditsPerSecond = 20; ///< of what was refused
 
 std::string roleName(Role role) {

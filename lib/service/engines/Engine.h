@@ -18,7 +18,7 @@ namespace accord::service {
 
 /// What a task does and how fast, for an engine that plans by itself when it runs and on what.
 struct TaskWork {
-  double samples = 0, done = 0; ///< its work, 0: not known; of it, what a checkpoint has before it starts
+  double samples = 0, done = 0;         ///< its work, 0: not known; of it, what a checkpoint has before it starts
   std::map<int64_t, double> rates = {}; ///< samples a second by numbers of devices; those of the task are among them
   double restart = 0;                   ///< seconds without progress at each start
 };

@@ -403,8 +403,9 @@ Result<int64_t> StoreInDatabase::addTuning(TuningRecord record) {
     }
     ACCORD_TRY(next, countOn(connection, "tuning", 1));
     id = next;
-    if (auto written = connection.run(insertText("tunings", "id, tenant, name, hash, submitter, time, document"),
-                                      {id, record.tenant, record.name, hash, record.user, record.time, record.document});
+    if (auto written =
+            connection.run(insertText("tunings", "id, tenant, name, hash, submitter, time, document"),
+                           {id, record.tenant, record.name, hash, record.user, record.time, record.document});
         !written)
       return written;
     return connection.run("delete from tunings where tenant = ? and id not in (select id from tunings where tenant = ? "

@@ -68,8 +68,7 @@ private:
                                .folder = folderOf("state"),
                                .prefix = SchedulerProcess::prefixOf("lab")});
     ASSERT_TRUE(engine) << engine.error().message;
-    auto made =
-        SchedulerProcess::open(options, testing::openStore(folderOf("state.db")), std::move(*engine), nullptr);
+    auto made = SchedulerProcess::open(options, testing::openStore(folderOf("state.db")), std::move(*engine), nullptr);
     ASSERT_TRUE(made) << made.error().message;
     process = std::move(*made);
     thread = std::thread([this] { process->run(isStopping); });
@@ -194,7 +193,8 @@ TEST_F(ServiceEngineTest, WaitsForAServiceThatGoesAway) {
 }
 
 TEST(ServiceEngineOptions, AreRead) {
-  auto read = serviceEngineOptions({{"server", "http://lab:1"}, {"devices", "8"}, {"elastic", "yes"}, {"patience", "9"}});
+  auto read =
+      serviceEngineOptions({{"server", "http://lab:1"}, {"devices", "8"}, {"elastic", "yes"}, {"patience", "9"}});
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->client.server, "http://lab:1");
   EXPECT_EQ(read->devices, 8);
