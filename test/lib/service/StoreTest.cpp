@@ -88,8 +88,10 @@ TEST_P(StoreTest, KeepsTunings) {
   reopen();
   auto idsOf = [&](const std::string &tenant, const std::string &name, size_t limit = 100) {
     std::vector<int64_t> ids;
-    for (const TuningRecord &one : must(store->tunings(tenant, name, limit)))
-      ids.push_back(one.id), EXPECT_TRUE(one.document.empty());
+    for (const TuningRecord &one : must(store->tunings(tenant, name, limit))) {
+      ids.push_back(one.id);
+      EXPECT_TRUE(one.document.empty());
+    }
     return ids;
   };
   EXPECT_EQ(idsOf("", ""), (std::vector<int64_t>{4, 3, 2, 1}));
