@@ -73,10 +73,10 @@ private:
     workspace.diagnostics().error(Code::BadCommandLine, {}, message);
     return end(kWrongInput);
   }
-  int wrong(Error error) {
+  int wrong(Error &&error) {
     if (error.code == Code::EngineFailed) // what an engine cannot do is asked of it here
       error.code = Code::BadCommandLine;
-    workspace.report(error);
+    workspace.diagnostics().error(error.code, {}, error.message).suggest(error.suggestion);
     return end(kWrongInput);
   }
   bool isWrong(const std::string &message) {

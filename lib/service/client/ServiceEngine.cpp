@@ -121,10 +121,12 @@ public:
     if (known.id.empty()) {
       ACCORD_TRY(found, tasks());
       const auto at = std::ranges::find(found, task.name, &EngineTask::name);
-      if (at == found.end() || isOver(at->state))
+      if (at == found.end())
         return {};
       known = *at;
     }
+    if (known.state == State::Ending || isOver(known.state))
+      return {}; // it was told
     ACCORD_TRY(id, parseWhole(known.id, {1}));
     auto done = ask([&] { return client_.cancel(id, "who handed it in needs no more of it"); });
     const bool isFine = done || done.error().code == Code::NotServed || done.error().code == Code::WrongServiceRequest;

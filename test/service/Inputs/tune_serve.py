@@ -61,11 +61,11 @@ def is_over(job):
     return job["phase"] in ("complete", "failed", "cancelled")
 
 
-def fill(served, count, seconds, priority=10):
-    """Jobs of others on so many of the four devices."""
+def fill(served, count, seconds, priority=10, devices=1):
+    """So many jobs of others on so many devices each, of four."""
     for _ in range(count):
         body = {"name": "other", "command": ["sleep", str(seconds)], "samples": seconds, "notice_s": 1, "priority": priority,
-                "measured": [{"device_type": "cpu", "devices": 1, "samples_per_s": 1}]}
+                "measured": [{"device_type": "cpu", "devices": devices, "samples_per_s": 1}]}
         served.ask("POST", "/v1/jobs", body)
 
 
@@ -135,7 +135,7 @@ def run_cancelled(tunings, served):
 
 
 def run_elastic(tunings, served):
-    """An urgent job takes a device of a trial that runs on two: it saves, goes on with one, and grows again."""
+    """An urgent job takes three of four devices, of which a trial has two: it saves, and goes on with one."""
     status, _, said = tunings.run("local", "local", ["nodes=here=cpu:2"], "--sharing", "fixed:2", "--trials", "1")
     assert status == 0, said
     process = tunings.start("serve", "serve", options_of(served, "elastic=yes"), "--sharing", "fixed:2", "--trials", "1")
@@ -145,7 +145,7 @@ def run_elastic(tunings, served):
         return trial.get("devices", 0) if trial.get("phase") == "running" and trial["progress"].get("saved", 0) > 0 else 0
 
     served.wait(lambda: devices() == 2, 30, "the trial does not run on two devices")
-    fill(served, 3, 3, 500)
+    fill(served, 1, 3, 500, 3)
     served.wait(lambda: devices() == 1, 30, "the trial is not shrunk")
     assert process.wait(60) == 0
     runs = served.ask("GET", f"/v1/runs?job={jobs_of_trials(served)[0]['id']}")["runs"]
@@ -188,6 +188,8 @@ def main():
     state = os.path.join(folder, "state")
     words = ["--engine", "local", "--name", "lab", "--engine-option", NODES, "--interval", "0.2"]
     with contextlib.ExitStack() as stack:
+        if what == "elastic":
+            words[words.index(NODES)] = "nodes=a1=cpu:4"
         if what == "refused":
             words = [os.path.join(HERE, "described.dnn"), *words[:4], "--engine-option", "nodes=h1=h100:8,a1=a100_80g:8,a2=a100_80g:8"]
         served = stack.enter_context(Served(accord, state, words))
