@@ -2,10 +2,12 @@
 """One trial of a tuning: a small network, trained by numpy, that tells the arms of spirals apart.
 
 What accord tune gives: ACCORD_CONFIGURATION (a file with the hyper-parameters), ACCORD_UNITS (units to have done at the
-end), ACCORD_VALUES (a file for a line after each unit) and ACCORD_TRIAL_FOLDER, where the state is saved.
+end), ACCORD_VALUES (a file for a line after each unit) and ACCORD_TRIAL_FOLDER, where the state is saved. When it is told
+to save (SIGUSR1) it ends behind the unit that it is in.
 """
 import json
 import os
+import signal
 
 import numpy as np
 
@@ -44,6 +46,8 @@ def gradients(weights, x, label, activation):
 
 
 def main():
+    told = []
+    signal.signal(signal.SIGUSR1, lambda *_: told.append(True))
     with open(os.environ["ACCORD_CONFIGURATION"], encoding="utf-8") as file:
         chosen = json.load(file)
     folder = os.environ["ACCORD_TRIAL_FOLDER"]
@@ -70,7 +74,7 @@ def main():
 
         if unit:
             say()  # it may have been stopped between saving and saying
-        while unit < int(os.environ["ACCORD_UNITS"]):
+        while unit < int(os.environ["ACCORD_UNITS"]) and not told:
             random = np.random.default_rng(unit)  # the same order of samples, whenever the trial goes on
             with np.errstate(all="ignore"):
                 for _ in range(EPOCHS_OF_A_UNIT):

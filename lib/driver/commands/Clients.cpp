@@ -68,6 +68,7 @@ const CommandEntry kQueue("queue", "List the jobs of a scheduler", [](Command &c
       .commaSeparated();
   command.option("--tenant", options->filter.tenant, "Only of this one");
   command.option("--name", options->filter.name, "Only of this name");
+  command.option("--prefix", options->filter.prefix, "Only those whose names begin with it: tune- are trials");
   command.option("--after", options->filter.after, "Jobs behind this one");
   command.flag("--newest", options->filter.newestFirst, "The newest first");
   command.flag("--all", options->all, "Also those that are over");
@@ -99,13 +100,15 @@ const CommandEntry kTop("top", "Show a cluster and its jobs, again and again", [
 struct CancelOptions {
   service::ClientOptions client;
   std::vector<int64_t> jobs;
+  std::string reason;
 };
 const CommandEntry kCancel("cancel", "End jobs of a scheduler", [](Command &command) {
   auto options = Command::values<CancelOptions>();
   command.option("jobs", options->jobs, "Their numbers").required();
+  command.option("--reason", options->reason, "Why, for those who see them");
   addClient(command, options->client);
   command.example("accord cancel 17 18");
-  command.action([options] { return cancelJobs(options->client, options->jobs); });
+  command.action([options] { return cancelJobs(options->client, options->jobs, options->reason); });
 });
 
 struct DrainOptions {

@@ -14,10 +14,14 @@ static const CommandEntry kEntry(
           "A .csv file of trials that were run before: a column for each hyper-parameter, seconds of a unit, "
           "and 1, 2, … with the value after each unit; of a server a column for each parameter and "
           "samples_per_second; the tuning is simulated");
-      command.option("--engine", options->engine, "Programs train, on the machines of this engine")
-          .oneOf({"local", "slurm"});
-      command.option("--engine-option", options->engineOptions,
-                     "KEY=VALUE of the engine, as of accord serve: nodes=here=cpu:4 (may be repeated)");
+      command
+          .option("--engine", options->engine,
+                  "Programs train, on the machines of this engine; serve: as jobs of a running accord serve")
+          .oneOf({"local", "slurm", "serve"});
+      command.option(
+          "--engine-option", options->engineOptions,
+          "KEY=VALUE of the engine, as of accord serve: nodes=here=cpu:4; of serve: server, devices, type, tenant, "
+          "token-file, authority, priority, elastic, patience (may be repeated)");
       command.option(
           "--program", options->program,
           "With --engine: what trains one trial, a command of the shell; of a server: the training that runs; "
@@ -42,8 +46,8 @@ static const CommandEntry kEntry(
           .showDefault();
       command.option(
           "--history", options->history,
-          "Folder of an earlier tuning, or a journal of Optuna (JournalFileBackend), the best of which is tried "
-          "first (may be repeated)");
+          "Folder of an earlier tuning, or a journal of Optuna (JournalFileBackend), the best of which is tried first; "
+          "'serve' or the URL of a service: what it keeps of earlier tunings of this name (may be repeated)");
       command.option("--seed", options->seed, "Of what is drawn at random").range(0, 1'000'000'000).showDefault();
       command.option("--seeds", options->seeds, "With --table: tunings with so many seeds, with intervals of 95 %")
           .range(1, 1000);

@@ -353,13 +353,13 @@ int explainJob(const ClientOptions &where, int64_t job, bool json) {
   return kDone;
 }
 
-int cancelJobs(const ClientOptions &where, const std::vector<int64_t> &jobs) {
+int cancelJobs(const ClientOptions &where, const std::vector<int64_t> &jobs, const std::string &reason) {
   auto client = ApiClient::open(where);
   if (!client)
     return fail(client.error(), false, "cancel");
   int status = kDone;
   for (int64_t job : jobs)
-    if (auto done = client->cancel(job); !done)
+    if (auto done = client->cancel(job, reason); !done)
       status = fail(done.error(), false, "cancel");
     else
       standardOutput() << fmt::format("job {} is cancelled\n", job);

@@ -46,7 +46,7 @@ struct TopOptions {
 int showTop(const TopOptions &options);
 
 int explainJob(const service::ClientOptions &client, int64_t job, bool json);
-int cancelJobs(const service::ClientOptions &client, const std::vector<int64_t> &jobs);
+int cancelJobs(const service::ClientOptions &client, const std::vector<int64_t> &jobs, const std::string &reason);
 int drainNode(const service::ClientOptions &client, const std::string &node, bool resumes, const std::string &reason);
 int makeToken(const service::ClientOptions &client, const service::Caller &of, const std::string &expires);
 int revokeToken(const service::ClientOptions &client, const std::string &name);

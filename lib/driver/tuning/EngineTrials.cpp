@@ -21,6 +21,8 @@ constexpr auto kLook = std::chrono::milliseconds(20);
 constexpr int kLooksPerAsk = 10;
 /// Seconds from the signal to save to the end of a program: it saves behind each unit anyway.
 constexpr double kNotice = 5;
+/// Seconds for which an engine that does not answer is asked whether a program has ended.
+constexpr double kMaxUnknown = 30;
 
 std::string readAll(const std::string &path) {
   std::ifstream in(path, std::ios::binary);
@@ -80,13 +82,55 @@ std::vector<std::string> programWords(const std::string &program) {
 
 EngineTrials::EngineTrials(std::unique_ptr<Engine> engine, EngineTrialsRequest request)
     : engine_(std::move(engine)), request_(std::move(request)),
-      prefix_(fmt::format("tune-{}-{:x}-", sha256Of(fs::absolute(request_.folder).string()).substr(0, 8),
+      prefix_(fmt::format("{}{:x}-", prefixOf(request_.folder),
                           std::chrono::system_clock::now().time_since_epoch() / std::chrono::milliseconds(1))) {}
 
+std::string EngineTrials::prefixOf(const std::string &folder) {
+  return fmt::format("tune-{}-", sha256Of(fs::absolute(folder).string()).substr(0, 8));
+}
+
 EngineTrials::~EngineTrials() {
+  stopAll();
   for (auto &[trial, course] : courses_)
     if (!course.task.empty())
       waitForEnd(course.task, kNotice);
+}
+
+/// Tells all programs to end, so that none is waited for before another is told.
+void EngineTrials::stopAll() {
+  const bool isAny = std::ranges::any_of(courses_, [](const auto &one) { return !one.second.task.empty(); });
+  const auto tasks = isAny ? engine_->tasks() : Result<std::vector<EngineTask>>(std::vector<EngineTask>());
+  if (tasks)
+    for (const EngineTask &task : *tasks)
+      if (!isOver(task.state) &&
+          std::ranges::any_of(courses_, [&](const auto &one) { return one.second.task == task.name; }))
+        (void)engine_->stop(task, kNotice);
+}
+
+/// Programs that a life of this tuning left behind that was killed are ended: they write into the folders of trials.
+Result<void> EngineTrials::endEarlierPrograms() {
+  if (std::exchange(isAlone_, true))
+    return {};
+  const std::string ours = prefixOf(request_.folder);
+  ACCORD_TRY(tasks, engine_->tasks());
+  std::erase_if(tasks, [&](const EngineTask &task) { return isOver(task.state) || !task.name.starts_with(ours); });
+  for (const EngineTask &task : tasks)
+    if (auto stopped = engine_->stop(task, kNotice); !stopped)
+      return stopped;
+  for (const EngineTask &task : tasks)
+    waitForEnd(task.name, kNotice);
+  return {};
+}
+
+/// Units count as samples. Speeds are those that the tuning states for numbers of devices.
+TaskWork EngineTrials::workOf(const Course &course, int64_t until) const {
+  const tuning::TuningProblem &problem = *request_.problem;
+  TaskWork work{.samples = static_cast<double>(until), .restart = problem.restart};
+  const auto missing = std::ranges::find_if(course.values, [](const auto &one) { return !one.has_value(); });
+  work.done = std::min(work.samples, static_cast<double>(missing - course.values.begin()));
+  for (const tuning::Width &width : problem.widths)
+    work.rates[width.slots] = width.speed / problem.unitSeconds;
+  return work;
 }
 
 std::string EngineTrials::folderOf(unsigned trial) const { return fmt::format("{}/{:05}", request_.folder, trial); }
@@ -101,8 +145,13 @@ Result<std::optional<EngineTask>> EngineTrials::find(const std::string &task) {
 
 /// Ends a task and waits until it is over; a trial never runs twice at a time.
 void EngineTrials::waitForEnd(const std::string &task, double notice) {
+  auto answered = std::chrono::steady_clock::now();
   for (bool isAsked = false;; isAsked = true) {
     auto found = find(task);
+    if (found)
+      answered = std::chrono::steady_clock::now();
+    else if (std::chrono::steady_clock::now() - answered > std::chrono::duration<double>(kMaxUnknown))
+      return; // nobody can tell any more
     if (found && (!*found || isOver((*found)->state)))
       return;
     if (!isAsked && found)
@@ -146,6 +195,8 @@ void EngineTrials::readValues(unsigned trial) {
 
 Result<void> EngineTrials::start(const tuning::Segment &segment, const tuning::Configuration &configuration,
                                  int64_t until) {
+  if (auto alone = endEarlierPrograms(); !alone)
+    return alone;
   Course &course = courses_[segment.trial];
   const std::string folder = folderOf(segment.trial);
   const std::string json = configurationJson(*request_.problem, configuration);
@@ -193,6 +244,7 @@ Result<void> EngineTrials::start(const tuning::Segment &segment, const tuning::C
                       {"ACCORD_VALUES", fs::absolute(folder + "/values").string()},
                       {"ACCORD_UNITS", std::to_string(until)}};
   task.batch.torchrun = false, task.batch.exclusive = false;
+  task.work = workOf(course, until);
   ACCORD_TRY(id, engine_->submit(task));
   (void)id;
   course.task = task.name;
@@ -222,7 +274,8 @@ Result<tuning::TrialValue> EngineTrials::value(unsigned trial, const tuning::Con
       const std::string folder = folderOf(trial);
       auto found = find(course.task);
       const EngineTask task = found && *found ? **found : EngineTask();
-      const std::string last = lastLine(folder + "/output");
+      const bool isByOthers = task.state >= EngineTask::State::Stopped && !task.reason.empty();
+      const std::string last = isByOthers ? task.reason : lastLine(folder + "/output");
       course.failure = fmt::format("the program ended without a value for unit {}{}{}", unit,
                                    task.exitCode >= 0 ? fmt::format(" (status {})", task.exitCode) : "",
                                    last.empty() ? "" : ": " + last);

@@ -31,6 +31,8 @@ public:
   EngineTrials(std::unique_ptr<service::Engine> engine, EngineTrialsRequest request);
   /// Ends the programs that still run.
   ~EngineTrials() override;
+  /// With which names of tasks begin whose trials are in a folder, whoever starts them.
+  static std::string prefixOf(const std::string &folder);
 
   std::optional<tuning::Configuration> accept(tuning::Configuration proposed) override { return proposed; }
   /// Error A0803 where the folder cannot be written, A0801 where it has trials of another tuning, and those of the
@@ -51,6 +53,10 @@ private:
     size_t read = 0;     ///< bytes of its values
   };
   std::string folderOf(unsigned trial) const;
+  /// What a trial does until a unit, for engines that plan by themselves.
+  service::TaskWork workOf(const Course &course, int64_t until) const;
+  Result<void> endEarlierPrograms();
+  void stopAll();
   void readValues(unsigned trial);
   Result<std::optional<service::EngineTask>> find(const std::string &task);
   bool isStopping() const { return request_.stop && request_.stop->load(); }
@@ -61,6 +67,7 @@ private:
   const std::string prefix_; ///< of names of tasks
   std::map<unsigned, Course> courses_;
   size_t started_ = 0;
+  bool isAlone_ = false; ///< no program of an earlier life runs
 };
 
 } // namespace accord

@@ -5,13 +5,14 @@
 #include "lib/driver/SolverMonitor.h"
 #include "lib/driver/Workspace.h"
 #include "lib/driver/tuning/EngineTrials.h"
+#include "lib/driver/tuning/KeptTunings.h"
 #include "lib/driver/tuning/NetworkPrices.h"
 #include "lib/driver/tuning/TuneServer.h"
 #include "lib/jobs/simulate/Seeds.h"
 #include "lib/language/program/Elaborate.h"
 #include "lib/language/requests/Tuning.h"
 #include "lib/language/syntax/Parser.h"
-#include "lib/service/control/MakeEngine.h"
+#include "lib/service/client/ServiceEngine.h"
 #include "lib/support/CommandHost.h"
 #include "lib/support/Quantity.h"
 #include "lib/support/StableSort.h"
@@ -70,6 +71,12 @@ private:
   int end(int status) { return workspace.finish(status, "tune"); }
   int wrong(const std::string &message) {
     workspace.diagnostics().error(Code::BadCommandLine, {}, message);
+    return end(kWrongInput);
+  }
+  int wrong(Error &&error) {
+    if (error.code == Code::EngineFailed) // what an engine cannot do is asked of it here
+      error.code = Code::BadCommandLine;
+    workspace.diagnostics().error(error.code, {}, error.message).suggest(error.suggestion);
     return end(kWrongInput);
   }
   bool isWrong(const std::string &message) {
@@ -179,6 +186,11 @@ private:
     std::vector<std::vector<CarriedConfiguration>> ranked;
     std::map<std::string, size_t> left;
     for (const std::string &path : options.history) {
+      if (namesService(path)) {
+        if (!readKept(path, ranked, left))
+          return false;
+        continue;
+      }
       const std::string file = resultFile(path, kTuningFile);
       auto text = readText(file, options.json, "tune");
       if (!text)
@@ -187,10 +199,8 @@ private:
                                             : tuningFromDocument(*text, file);
       if (!earlier)
         return isWrong(earlier.error().message);
-      for (const Trial &trial : earlier->result.trials)
-        if (!isOf(earlier->problem.space, trial.configuration))
-          return isWrong(fmt::format("'{}' has a trial whose configuration is none of its space", file));
-      ranked.push_back(rankedOf(*earlier, left));
+      if (!addEarlier(*earlier, file, ranked, left))
+        return false;
     }
     std::set<Configuration> seen;
     std::map<std::string, size_t> carried;
@@ -214,6 +224,45 @@ private:
     return true;
   }
   static constexpr size_t kFromEachHistory = 5;
+
+  /// Earlier tunings of this name that a service has; false after an error.
+  bool readKept(const std::string &place, std::vector<std::vector<CarriedConfiguration>> &ranked,
+                std::map<std::string, size_t> &left) {
+    auto client = clientOptions();
+    const std::string folder =
+        options.output.empty() ? "" : fmt::format("{}/history-{}", options.output, ranked.size());
+    auto kept = client ? keptTunings(historyPlace(place, *client), report.problem.name, folder)
+                       : Result<std::vector<KeptTuning>>(client.takeError());
+    if (!kept) {
+      workspace.report(kept.error());
+      return false;
+    }
+    for (const KeptTuning &one : *kept) {
+      auto earlier = tuningFromDocument(one.document, one.label);
+      if (!earlier)
+        return isWrong(earlier.error().message);
+      if (!addEarlier(*earlier, one.label, ranked, left))
+        return false;
+    }
+    return true;
+  }
+
+  /// Where a service is and who asks it: as options of the engine say, else as the environment does.
+  Result<service::ClientOptions> clientOptions() const {
+    if (options.engine != "serve")
+      return service::ClientOptions();
+    ACCORD_TRY(of, service::serviceEngineOptions(engineSettings()));
+    return std::move(of.client);
+  }
+
+  bool addEarlier(const TuningReport &earlier, const std::string &label,
+                  std::vector<std::vector<CarriedConfiguration>> &ranked, std::map<std::string, size_t> &left) {
+    for (const Trial &trial : earlier.result.trials)
+      if (!isOf(earlier.problem.space, trial.configuration))
+        return isWrong(fmt::format("'{}' has a trial whose configuration is none of its space", label));
+    ranked.push_back(rankedOf(earlier, left));
+    return true;
+  }
 
   /// Whether there is a value for each hyper-parameter, of choices one that is there.
   static bool isOf(const SearchSpace &space, const Configuration &configuration) {
@@ -477,24 +526,42 @@ private:
 
   // ---- Programs
 
-  int runPrograms() {
-    if (options.program.empty())
-      return wrong("--engine runs programs: --program 'python3 train.py' is one");
-    if (options.output.empty())
-      return wrong("trials have folders: -o FOLDER");
+  service::EngineOptions engineSettings() const {
     service::EngineOptions settings;
     for (const std::string &option : options.engineOptions) {
       auto [key, value] = llvm::StringRef(option).split('=');
       settings[key.str()] = value.str();
     }
+    return settings;
+  }
+
+  /// The engine of `--engine` with its options, for trials in a folder.
+  Result<std::unique_ptr<service::Engine>> openEngine(const std::string &trials, const std::atomic<bool> *stop) const {
+    service::EngineOptions settings = engineSettings();
+    settings.try_emplace("prefix", EngineTrials::prefixOf(trials));
+    if (options.engine == "serve") {
+      ACCORD_TRY(of, service::serviceEngineOptions(settings));
+      of.stop = stop;
+      return service::serviceEngine(std::move(of));
+    }
     settings.try_emplace("folder", (std::filesystem::absolute(options.output) / "engine").string());
-    settings.try_emplace("prefix", "tune-"); // of the names that EngineTrials gives to tasks
-    auto engine = service::makeEngine(options.engine, settings);
+    return service::makeEngine(options.engine, settings);
+  }
+
+  int runPrograms() {
+    if (options.program.empty())
+      return wrong("--engine runs programs: --program 'python3 train.py' is one");
+    if (options.output.empty())
+      return wrong("trials have folders: -o FOLDER");
+    SolverMonitor monitor("tune", {.isLast = true});
+    monitor.found();
+    const std::string trials = std::filesystem::absolute(options.output + "/trials").string();
+    auto engine = openEngine(trials, monitor.stop());
     if (!engine)
-      return wrong(engine.error().message);
+      return wrong(engine.takeError());
     auto nodes = (*engine)->nodes();
     if (!nodes)
-      return wrong(nodes.error().message);
+      return wrong(nodes.takeError());
     std::erase_if(*nodes, [](const service::EngineNode &node) {
       return node.state != service::EngineNode::State::Up || node.devices < 1;
     });
@@ -515,13 +582,9 @@ private:
     if (auto status = preparePrices())
       return *status;
     report.source = options.program;
-    SolverMonitor monitor("tune", {.isLast = true});
-    monitor.found();
-    EngineTrials runner(std::move(*engine), {.folder = std::filesystem::absolute(options.output + "/trials").string(),
-                                             .program = options.program,
-                                             .problem = &problem,
-                                             .nodes = *nodes,
-                                             .stop = monitor.stop()});
+    EngineTrials runner(
+        std::move(*engine),
+        {.folder = trials, .program = options.program, .problem = &problem, .nodes = *nodes, .stop = monitor.stop()});
     std::optional<PricedTrials> priced;
     if (pricer)
       priced.emplace(problem, runner, *pricer, *report.prices, /*knowsAll=*/false);
@@ -570,7 +633,23 @@ private:
       standardOutput() << jsonText(toDocument(report)) << "\n";
     else
       standardOutput() << tuningText(report, TextStyle::of(standardOutput()));
+    if (options.engine == "serve" && report.status != Status::Stopped && !result.incumbents.empty())
+      keep();
     return end(result.incumbents.empty() ? kUnknown : kDone);
+  }
+
+  /// Hands the result to the service through which it ran. Where that fails the tuning is done all the same.
+  void keep() {
+    auto of = service::serviceEngineOptions(engineSettings());
+    auto client = of ? service::ApiClient::open(of->client) : Result<service::ApiClient>(of.takeError());
+    const service::TuningRecord record{.name = report.problem.name,
+                                       .tenant = of ? of->tenant : "",
+                                       .user = {},
+                                       .document = jsonText(toDocument(report))};
+    auto kept = client ? client->keepTuning(record) : Result<int64_t>(client.takeError());
+    if (!kept)
+      workspace.diagnostics().warning(kept.error().code, {},
+                                      "the service does not keep the result: " + kept.error().message);
   }
 
   const TuneOptions &options;

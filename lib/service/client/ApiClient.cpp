@@ -49,7 +49,7 @@ template <typename T> std::string bodyOf(const T &value) { return jsonLine(toDoc
 
 Result<ApiClient> ApiClient::open(const ClientOptions &options) {
   ServerPlace place{.url = options.server,
-                    .origin = "--server",
+                    .origin = options.origin,
                     .token = options.token,
                     .authority = options.authority,
                     .connectSeconds = options.connectSeconds,
@@ -107,6 +107,8 @@ Result<JobList> ApiClient::jobs(const JobFilter &filter) const {
     path += "&tenant=" + encodePercent(filter.tenant);
   if (!filter.name.empty())
     path += "&name=" + encodePercent(filter.name);
+  if (!filter.prefix.empty())
+    path += "&prefix=" + encodePercent(filter.prefix);
   for (size_t i = 0; i < filter.phases.size(); ++i)
     path += fmt::format("{}{}", i == 0 ? "&phase=" : ",", nameOf(filter.phases[i]));
   return get<JobList>(path);
@@ -114,8 +116,9 @@ Result<JobList> ApiClient::jobs(const JobFilter &filter) const {
 
 Result<JobView> ApiClient::job(int64_t id) const { return get<JobView>(fmt::format("/v1/jobs/{}", id)); }
 
-Result<void> ApiClient::cancel(int64_t id) const {
-  return change("DELETE", fmt::format("/v1/jobs/{}", id), "", Repeat::Ends);
+Result<void> ApiClient::cancel(int64_t id, const std::string &reason) const {
+  const std::string why = reason.empty() ? "" : "?reason=" + encodePercent(reason);
+  return change("DELETE", fmt::format("/v1/jobs/{}{}", id, why), "", Repeat::Ends);
 }
 
 Result<std::vector<std::string>> ApiClient::explain(int64_t id) const {
@@ -133,7 +136,26 @@ Result<std::vector<RunView>> ApiClient::runs(const RunFilter &filter) const {
   return std::move(list.runs);
 }
 
+Result<int64_t> ApiClient::keepTuning(const TuningRecord &record) const {
+  auto answer = call_.call("POST", "/v1/tunings", bodyOf(record));
+  if (!answer)
+    return answer.error().front();
+  ACCORD_TRY(document, documentOf<TuningAnswer>(call_, answer->body));
+  return document.id;
+}
+
+Result<std::vector<TuningRecord>> ApiClient::tunings(const std::string &name, size_t limit) const {
+  ACCORD_TRY(list, get<TuningList>(fmt::format("/v1/tunings?name={}&limit={}", encodePercent(name), limit)));
+  return std::move(list.tunings);
+}
+
+Result<TuningRecord> ApiClient::tuning(int64_t id) const {
+  return get<TuningRecord>(fmt::format("/v1/tunings/{}", id));
+}
+
 Result<ClusterView> ApiClient::cluster() const { return get<ClusterView>("/v1/cluster"); }
+
+Result<Caller> ApiClient::caller() const { return get<Caller>("/v1/caller"); }
 
 Result<std::vector<ServiceEvent>> ApiClient::events(int64_t after, size_t limit, double wait) const {
   ACCORD_TRY(list, get<EventList>(fmt::format("/v1/events?after={}&limit={}&wait_s={}", after, limit, wait), wait));

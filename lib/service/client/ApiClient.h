@@ -18,7 +18,8 @@ struct ClientOptions {
   std::string authority = {}; ///< as of ServerPlace; empty: ACCORD_AUTHORITY, else none
   double connectSeconds = 5, answerSeconds = 30;
   int tries = 5;
-  double patience = 60; ///< seconds for which a watch looks for a server that has gone
+  double patience = 60;            ///< seconds for which a watch looks for a server that has gone
+  std::string origin = "--server"; ///< who stated `server`, for messages
 };
 
 class ApiClient {
@@ -29,10 +30,18 @@ public:
   Result<SubmitAnswer, Errors> submit(const Submission &submission) const;
   Result<JobList> jobs(const JobFilter &filter) const;
   Result<JobView> job(int64_t id) const;
-  Result<void> cancel(int64_t id) const;
+  /// `reason`: at most 200 bytes, for those who see the job; empty: none.
+  Result<void> cancel(int64_t id, const std::string &reason = {}) const;
   Result<std::vector<std::string>> explain(int64_t id) const;
   Result<std::vector<RunView>> runs(const RunFilter &filter) const;
+  /// Keeps the result of a tuning, of `record` its name, tenant and document; its number.
+  Result<int64_t> keepTuning(const TuningRecord &record) const;
+  /// Results of tunings of a name, the newest first, without their documents.
+  Result<std::vector<TuningRecord>> tunings(const std::string &name, size_t limit) const;
+  Result<TuningRecord> tuning(int64_t id) const;
   Result<ClusterView> cluster() const;
+  /// Whose the token is.
+  Result<Caller> caller() const;
   /// Events above a number; waits for one, for so many seconds, at most 60.
   Result<std::vector<ServiceEvent>> events(int64_t after, size_t limit, double wait) const;
   Result<void> drain(const std::string &node, const std::string &reason) const;

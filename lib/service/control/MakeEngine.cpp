@@ -181,15 +181,22 @@ const std::vector<EngineKind> &engineKinds() {
   return kinds;
 }
 
+Result<void> checkOptions(const std::string &kind, const EngineOptions &options,
+                          const std::vector<std::string> &allowed) {
+  for (const auto &[name, value] : options)
+    if (std::find(allowed.begin(), allowed.end(), name) == allowed.end())
+      return unknown(fmt::format("engine '{}' has no option", kind), name, allowed);
+  return {};
+}
+
 Result<std::unique_ptr<Engine>> makeEngine(const std::string &kind, const EngineOptions &options) {
   std::vector<std::string> names;
   for (const EngineKind &one : engineKinds()) {
     names.push_back(one.name);
     if (one.name != kind)
       continue;
-    for (const auto &[name, value] : options)
-      if (std::find(one.options.begin(), one.options.end(), name) == one.options.end())
-        return unknown(fmt::format("engine '{}' has no option", kind), name, one.options);
+    if (auto checked = checkOptions(kind, options, one.options); !checked)
+      return checked.takeError();
     return one.make(options);
   }
   return unknown("there is no engine", kind, names);

@@ -23,6 +23,9 @@ struct EngineKind {
 /// All, by name.
 const std::vector<EngineKind> &engineKinds();
 
+/// Error A1203 for an option that is not among `allowed`, with those that there are.
+Result<void> checkOptions(const std::string &kind, const EngineOptions &options,
+                          const std::vector<std::string> &allowed);
 /// Errors: A1203 for a kind or an option that there is not, with those that there are, for a value that is none, and
 /// for what the engine refuses. An empty value is no value.
 Result<std::unique_ptr<Engine>> makeEngine(const std::string &kind, const EngineOptions &options);

@@ -16,6 +16,7 @@ namespace {
 using State = JobRunRecord::State;
 
 constexpr double kMaxPriority = 1000, kMaxNotice = 3600;
+constexpr size_t kMaxReason = 200;        ///< bytes
 constexpr unsigned kAuditsPerSecond = 20; ///< of what was refused
 
 std::string roleName(Role role) {
@@ -175,6 +176,7 @@ Result<std::pair<int64_t, bool>, Errors> SchedulerRequests::submit(const Caller 
     return std::move(errors);
   std::ranges::sort(from.after);
   job.submitted = now(), job.user = by.name, job.samples = from.samples;
+  job.progress.samples = job.progress.saved = from.done;
   job.phase = JobPhase::Modelling;
   ServiceEvent said =
       event("submitted", &job, fmt::format("job '{}' of {} was submitted", from.name, by.name), by.name);
@@ -195,7 +197,7 @@ Result<std::pair<int64_t, bool>, Errors> SchedulerRequests::submit(const Caller 
   return std::pair(id, isNew);
 }
 
-Result<void> SchedulerRequests::cancel(const Caller &by, int64_t id) {
+Result<void> SchedulerRequests::cancel(const Caller &by, int64_t id, const std::string &reason) {
   if (by.role == Role::Viewer)
     return notAllowed(by, Role::Submitter, "cancelling a job");
   OpenJob one;
@@ -215,7 +217,8 @@ Result<void> SchedulerRequests::cancel(const Caller &by, int64_t id) {
         return Error{Code::NotServed, fmt::format("there is no job {}", id)};
       one = found->second;
     }
-    one.job.reason = fmt::format("cancelled by {}", by.name);
+    const std::string told = sanitized(reason.substr(0, kMaxReason));
+    one.job.reason = fmt::format("cancelled by {}{}{}", by.name, told.empty() ? "" : ": ", told);
     if (one.run) {
       one.job.phase = JobPhase::Stopping;
       one.run->state = State::Stopping, one.run->stopping = now(), one.run->reason = one.job.reason;
@@ -235,6 +238,21 @@ Result<void> SchedulerRequests::cancel(const Caller &by, int64_t id) {
     changed.notify_all();
   }
   return {}; // the next cycle tells the engine
+}
+
+Result<int64_t> SchedulerRequests::keepTuning(const Caller &by, TuningRecord record) {
+  if (by.role == Role::Viewer)
+    return notAllowed(by, Role::Submitter, "keeping a tuning");
+  if (record.tenant.empty())
+    record.tenant = by.tenant;
+  if (!by.tenant.empty() && record.tenant != by.tenant)
+    return Error{Code::NotAllowed, fmt::format("tenant: the token '{}' is of tenant '{}', not of '{}'", by.name,
+                                               by.tenant, record.tenant)};
+  if (record.document.empty() || record.document.size() > kMaxTuningBytes)
+    return Error{Code::WrongServiceRequest, fmt::format("'document' is of {} bytes, allowed are 1 to {}",
+                                                        record.document.size(), kMaxTuningBytes)};
+  record.time = now(), record.user = by.name;
+  return store->addTuning(std::move(record));
 }
 
 Result<void> SchedulerRequests::drain(const Caller &by, const std::string &node, bool isDrained,

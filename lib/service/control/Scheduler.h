@@ -37,6 +37,7 @@ struct RunView {
   std::vector<std::string> nodes;
   double start = 0, end = 0; ///< end 0: it runs
   std::string outcome;       ///< "succeeded", "failed", "stopped", "lost", "refused", "runs", "planned"
+  int exitCode = -1;         ///< -1: not known
 };
 
 struct NodeView {
@@ -57,6 +58,7 @@ struct TenantView {
   double weight = 1;
   int64_t running = 0, queued = 0, devices = 0; ///< jobs, jobs, devices in use
   double deviceHours = 0;
+  std::map<std::string, int64_t> quota = {}; ///< devices at once, by type; "": of all types
 };
 
 struct ClusterView {
@@ -88,7 +90,10 @@ public:
 
   /// Takes a job in. The number of the job, and whether it is new. Errors: A1201 with the key, A1202.
   virtual Result<std::pair<int64_t, bool>, Errors> submit(const Caller &by, const Submission &submission) = 0;
-  virtual Result<void> cancel(const Caller &by, int64_t job) = 0;
+  /// `reason` is told to those who see the job; empty: none is given.
+  virtual Result<void> cancel(const Caller &by, int64_t job, const std::string &reason) = 0;
+  /// Keeps the result of a tuning, of `record` its name, tenant and document; its number. Errors as of jobs.
+  virtual Result<int64_t> keepTuning(const Caller &by, TuningRecord record) = 0;
   virtual Result<void> drain(const Caller &by, const std::string &node, bool drained, const std::string &reason) = 0;
   /// What a task says of itself, by the token in its environment.
   virtual Result<void> report(const std::string &taskToken, const ProgressReport &report) = 0;
@@ -98,6 +103,10 @@ public:
   virtual Result<std::vector<JobView>> jobs(const Caller &by, const JobFilter &filter) const = 0;
   /// Sentences: what was decided of a job and why, what it waits for, its runs.
   virtual Result<std::vector<std::string>> explain(const Caller &by, int64_t job) const = 0;
+  /// Results of tunings that the caller may see, of a name where it is not empty, the newest first.
+  virtual Result<std::vector<TuningRecord>> tunings(const Caller &by, const std::string &name, size_t limit) const = 0;
+  /// With its document.
+  virtual Result<TuningRecord> tuning(const Caller &by, int64_t id) const = 0;
   /// Runs of the past, and those that are planned.
   virtual Result<std::vector<RunView>> runs(const Caller &by, const RunFilter &filter) const = 0;
   virtual ClusterView cluster(const Caller &by) const = 0;

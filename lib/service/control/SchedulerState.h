@@ -242,7 +242,8 @@ public:
   Result<std::string> makeToken(const Caller &by, const Caller &of, double expires) override;
   Result<void> revokeToken(const Caller &by, const std::string &name) override;
   Result<std::pair<int64_t, bool>, Errors> submit(const Caller &by, const Submission &submission) override;
-  Result<void> cancel(const Caller &by, int64_t job) override;
+  Result<void> cancel(const Caller &by, int64_t job, const std::string &reason) override;
+  Result<int64_t> keepTuning(const Caller &by, TuningRecord record) override;
   Result<void> drain(const Caller &by, const std::string &node, bool drained, const std::string &reason) override;
   Result<void> report(const std::string &taskToken, const ProgressReport &report) override;
   void audit(const std::string &kind, const std::string &who, const std::string &text) override;
@@ -257,6 +258,8 @@ public:
   Result<JobView> job(const Caller &by, int64_t id) const override;
   Result<std::vector<JobView>> jobs(const Caller &by, const JobFilter &filter) const override;
   Result<std::vector<std::string>> explain(const Caller &by, int64_t job) const override;
+  Result<std::vector<TuningRecord>> tunings(const Caller &by, const std::string &name, size_t limit) const override;
+  Result<TuningRecord> tuning(const Caller &by, int64_t id) const override;
   Result<std::vector<RunView>> runs(const Caller &by, const RunFilter &filter) const override;
   ClusterView cluster(const Caller &by) const override;
   Result<std::vector<ServiceEvent>> events(const Caller &by, int64_t after, size_t limit,

@@ -220,6 +220,18 @@ Result<std::vector<std::string>> SchedulerViews::explain(const Caller &by, int64
   return std::move(lines);
 }
 
+Result<std::vector<TuningRecord>> SchedulerViews::tunings(const Caller &by, const std::string &name,
+                                                          size_t limit) const {
+  return store->tunings(by.tenant, name, limit);
+}
+
+Result<TuningRecord> SchedulerViews::tuning(const Caller &by, int64_t id) const {
+  ACCORD_TRY(found, store->tuning(id));
+  if (!found || !maySee(by, found->tenant))
+    return Error{Code::NotServed, fmt::format("there is no tuning {}", id)};
+  return std::move(*found);
+}
+
 Result<std::vector<RunView>> SchedulerViews::runs(const Caller &by, const RunFilter &filter) const {
   RunFilter own = filter;
   if (!narrow(own.tenant, by))
@@ -228,7 +240,7 @@ Result<std::vector<RunView>> SchedulerViews::runs(const Caller &by, const RunFil
   std::vector<RunView> views;
   for (const auto &[run, name, tenant] : past)
     views.push_back({run.job, run.number, name, tenant, run.deviceType, run.configuration, run.devices, run.nodes,
-                     run.started > 0 ? run.started : run.intended, run.ended, wordOf(run.outcome)});
+                     run.started > 0 ? run.started : run.intended, run.ended, wordOf(run.outcome), run.exitCode});
   std::scoped_lock lock(memory);
   for (const PlannedRun &run : plan ? std::span<const PlannedRun>(plan->runs) : std::span<const PlannedRun>()) {
     const auto found = open.find(run.job);
@@ -315,7 +327,7 @@ void SchedulerViews::addNodes(ClusterView &view) const {
 void SchedulerViews::addTenants(ClusterView &view, const Caller &by) const {
   std::map<std::string, TenantView> tenants;
   for (const jobs::JobsRequest::Tenant &tenant : options.operation.tenants)
-    tenants[tenant.name] = {tenant.name, tenant.weight, 0, 0, 0, 0};
+    tenants[tenant.name] = {.name = tenant.name, .weight = tenant.weight, .quota = tenant.quota};
   for (const auto &[id, one] : open) {
     TenantView &of = tenants[one.job.submission.tenant];
     of.name = one.job.submission.tenant;

@@ -16,6 +16,13 @@
 
 namespace accord::service {
 
+/// What a task does and how fast, for an engine that plans by itself when it runs and on what.
+struct TaskWork {
+  double samples = 0, done = 0;         ///< its work, 0: not known; of it, what a checkpoint has before it starts
+  std::map<int64_t, double> rates = {}; ///< samples a second by numbers of devices; those of the task are among them
+  double restart = 0;                   ///< seconds without progress at each start
+};
+
 /// A run of a job on nodes that the plan names.
 struct TaskRequest {
   std::string name; ///< unique for ever: at most 60 lower case letters, digits and "-", a letter first
@@ -37,6 +44,7 @@ struct TaskRequest {
   /// For the scripts of lib/launch: layout, degrees, names of tenants in the engine.
   LaunchLayout layout;
   BatchOptions batch;
+  TaskWork work = {};
 };
 
 struct EngineTask {

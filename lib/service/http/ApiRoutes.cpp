@@ -72,6 +72,7 @@ HttpReply getJobs(const ApiContext &api, const ApiAsk &ask) {
                    .after = ask.integer("after"),
                    .limit = static_cast<size_t>(ask.integer("limit")),
                    .newestFirst = ask.text("newest") == "true"};
+  filter.prefix = ask.text("prefix");
   SmallVector<StringRef> words;
   std::string phases = ask.text("phase");
   StringRef(phases).split(words, ',', -1, false);
@@ -98,7 +99,7 @@ HttpReply getJob(const ApiContext &api, const ApiAsk &ask) {
 HttpReply deleteJob(const ApiContext &api, const ApiAsk &ask) {
   if (ask.id() == 0)
     return unknown("job", ask.names[0]);
-  return answerOfChange(api.scheduler.cancel(ask.caller, ask.id()));
+  return answerOfChange(api.scheduler.cancel(ask.caller, ask.id(), ask.text("reason")));
 }
 
 HttpReply explainJob(const ApiContext &api, const ApiAsk &ask) {
@@ -118,6 +119,26 @@ HttpReply postProgress(const ApiContext &api, const ApiAsk &ask) {
   if (!done && done.error().code == Code::NotAllowed)
     return errorResponse(401, {done.error()});
   return answerOf(done);
+}
+
+HttpReply postTuning(const ApiContext &api, const ApiAsk &ask) {
+  TuningRecord tuning;
+  if (auto refusal = readBody(ask, tuning, Code::WrongServiceRequest))
+    return *refusal;
+  auto id = api.scheduler.keepTuning(ask.caller, std::move(tuning));
+  return id ? jsonResponse(TuningAnswer{*id}, 201) : failed(id);
+}
+
+HttpReply getTunings(const ApiContext &api, const ApiAsk &ask) {
+  auto tunings = api.scheduler.tunings(ask.caller, ask.text("name"), static_cast<size_t>(ask.integer("limit")));
+  return tunings ? jsonResponse(TuningList{std::move(*tunings)}) : failed(tunings);
+}
+
+HttpReply getTuning(const ApiContext &api, const ApiAsk &ask) {
+  if (ask.id() == 0)
+    return unknown("tuning", ask.names[0]);
+  auto tuning = api.scheduler.tuning(ask.caller, ask.id());
+  return tuning ? jsonResponse(std::move(*tuning)) : failed(tuning);
 }
 
 HttpReply getRuns(const ApiContext &api, const ApiAsk &ask) {
@@ -234,6 +255,7 @@ std::vector<ApiRoute> makeRoutes() {
        .query = {{"phase", Kind::Phases, "of these phases, with commas between them"},
                  {"tenant", Kind::Text, "of this tenant"},
                  {"name", Kind::Text, "of this name"},
+                 {"prefix", Kind::Text, "whose names begin with it"},
                  {"after", Kind::Integer, "numbers above it; with `newest` those below it", 9e15, "0"},
                  kLimit,
                  {"newest", Kind::Flag, "the newest first"}},
@@ -249,6 +271,7 @@ std::vector<ApiRoute> makeRoutes() {
        .path = "/v1/jobs/{id}",
        .id = "cancelJob",
        .about = "Cancels a job: it is told to save, and ends.",
+       .query = {{"reason", Kind::Text, "why, for those who see the job"}},
        .status = 204,
        .type = "",
        .handle = deleteJob},
@@ -267,6 +290,27 @@ std::vector<ApiRoute> makeRoutes() {
        .status = 204,
        .type = "",
        .handle = postProgress},
+      {.method = "POST",
+       .path = "/v1/tunings",
+       .id = "keepTuning",
+       .about = "Keeps the result of a tuning of hyper-parameters; the same one again is the first.",
+       .request = schemaOf<TuningRecord>,
+       .answer = schemaOf<TuningAnswer>,
+       .status = 201,
+       .handle = postTuning},
+      {.method = "GET",
+       .path = "/v1/tunings",
+       .id = "listTunings",
+       .about = "Results of tunings that the token may see, the newest first, without their documents.",
+       .query = {{"name", Kind::Text, "of this name"}, kLimit},
+       .answer = schemaOf<TuningList>,
+       .handle = getTunings},
+      {.method = "GET",
+       .path = "/v1/tunings/{id}",
+       .id = "getTuning",
+       .about = "The result of a tuning with its document.",
+       .answer = schemaOf<TuningRecord>,
+       .handle = getTuning},
       {.method = "GET",
        .path = "/v1/runs",
        .id = "listRuns",

@@ -37,6 +37,7 @@ void describe(JsonFields &f, RunView &run) {
   f.maybe("configuration", run.configuration).field("devices", run.devices, kTotal).maybe("nodes", run.nodes);
   f.field("start_s", run.start, kTimes).about("left out: it runs").maybe("end_s", run.end, kTimes);
   f.field("outcome", run.outcome, kOutcomeWords);
+  f.about("left out: not known").maybeIf(run.exitCode >= 0, "exit_code", run.exitCode);
 }
 
 void describe(JsonFields &f, NodeView &node) {
@@ -56,6 +57,7 @@ void describe(JsonFields &f, TenantView &tenant) {
   f.field("name", tenant.name).field("weight", tenant.weight);
   f.field("running", tenant.running, kTotal).field("queued", tenant.queued, kTotal);
   f.field("devices", tenant.devices, kTotal).field("device_hours", tenant.deviceHours);
+  f.about("devices at once, by type; of all types the one without a name").maybe("quota", tenant.quota, kTotal);
 }
 
 void describe(JsonFields &f, ClusterView &cluster) {
@@ -97,6 +99,14 @@ void describe(JsonFields &f, TokenRequest &request) {
   f.field("name", request.of.name, name).about("left out: of all").maybe("tenant", request.of.tenant, name);
   f.field("role", request.of.role).about("left out: never").maybe("expires_s", request.expires, kTimes);
 }
+void describe(JsonFields &f, TuningRecord &tuning) {
+  f.about("left out in a request").maybe("id", tuning.id).field("name", tuning.name, name);
+  f.about("left out: that of the token").maybe("tenant", tuning.tenant).about("who kept it").maybe("user", tuning.user);
+  f.about("when it was kept").maybe("time_s", tuning.time, kTimes);
+  f.about("tune.json as text; left out in lists").maybe("document", tuning.document);
+}
+void describe(JsonFields &f, TuningList &list) { f.field("tunings", list.tunings); }
+void describe(JsonFields &f, TuningAnswer &answer) { f.field("id", answer.id, kFromOne); }
 void describe(JsonFields &f, TokenAnswer &answer) { f.about("not shown again").field("token", answer.token); }
 void describe(JsonFields &f, HealthAnswer &answer) {
   f.field("status", answer.status).field("version", answer.version);

@@ -67,6 +67,17 @@ struct HealthAnswer {
 };
 void describe(JsonFields &f, HealthAnswer &answer);
 
+/// A result of a tuning that is to be kept, or is.
+void describe(JsonFields &f, TuningRecord &tuning);
+struct TuningList {
+  std::vector<TuningRecord> tunings;
+};
+void describe(JsonFields &f, TuningList &list);
+struct TuningAnswer {
+  int64_t id = 0;
+};
+void describe(JsonFields &f, TuningAnswer &answer);
+
 /// Why a request was refused.
 struct ApiError {
   std::string code;    ///< "A1201"

@@ -39,6 +39,7 @@ struct Submission {
   std::string train; ///< block of `main`; empty: it has one
   std::vector<MeasuredConfiguration> measured;
   double samples = 0; ///< its work; 0: what `train` says
+  double done = 0;    ///< of them, those that a checkpoint has before its first run; less than `samples`
   /// Where its metrics for Prometheus are: "http://{node}:9400/metrics", with the first node of its run in place of
   /// "{node}"; and which of them are its samples: "samples_total". Empty: it says by itself how far it is.
   std::string progressFrom, progressMetric;

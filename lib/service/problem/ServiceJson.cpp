@@ -87,6 +87,8 @@ void describe(JsonFields &f, Submission &submission) {
   f.maybe("measured", submission.measured);
   f.about("its whole work; left out: what `train` says")
       .maybe("samples", submission.samples, NumberRange{0, kMaxSamples});
+  f.about("of `samples`, those that a checkpoint has before its first run")
+      .maybe("done", submission.done, NumberRange{0, kMaxSamples});
   f.about("URL of its metrics for Prometheus; {node} is the first node of its run");
   f.maybe("progress_from", submission.progressFrom);
   f.about("which of them are its samples").maybe("progress_metric", submission.progressMetric);

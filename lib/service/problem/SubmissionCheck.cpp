@@ -162,6 +162,9 @@ void Check::work() {
     positive("samples", all.samples, kMaxSamples);
   else
     number("samples", all.samples, 0, kMaxSamples);
+  number("done", all.done, 0, kMaxSamples);
+  if (all.done > 0 && all.done >= all.samples)
+    wrong("done", fmt::format("{}", all.done), fmt::format("is less than 'samples', {}", all.samples));
   text("progress_from", all.progressFrom, 1'000);
   text("progress_metric", all.progressMetric, 1'000);
   if (all.progressFrom.empty() != all.progressMetric.empty())

@@ -174,6 +174,7 @@ Result<std::vector<ProgressReport>> parseProgress(std::string_view text) {
     if (!object)
       return Error{Code::WrongProgress, fmt::format("line {}: expected an object of JSON", line)};
     ProgressReport report;
+    double unit = -1;
     std::string wrong;
     auto number = [&](const char *key, double &to, double min) {
       const llvm::json::Value *found = object->get(key);
@@ -187,6 +188,9 @@ Result<std::vector<ProgressReport>> parseProgress(std::string_view text) {
     };
     number("samples", report.samples, 0), number("saved", report.saved, 0), number("time_s", report.time, 0);
     number("batch", report.batch, 0), number("noise", report.noise, 0), number("loss", report.loss, -1e300);
+    number("unit", unit, 0);
+    if (report.samples < 0 && report.saved < 0)
+      report.samples = report.saved = unit;
     if (!wrong.empty())
       return Error{Code::WrongProgress, wrong};
     reports.push_back(report);

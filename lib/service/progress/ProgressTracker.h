@@ -75,7 +75,8 @@ private:
 std::vector<ProgressPoint> thinned(const std::vector<ProgressPoint> &points, size_t max);
 
 /// Whole lines of JSON: {"samples": 51200, "saved": 50000, "time_s": 1.7e9, "batch": 256, "noise": 900, "loss": 2.1};
-/// other keys are passed over. Error A1208 with the number of the line.
+/// other keys are passed over. A line of a trial, {"unit": 3, "value": 0.91}, says 3 samples, which are saved. Error
+/// A1208 with the number of the line.
 Result<std::vector<ProgressReport>> parseProgress(std::string_view text);
 
 } // namespace accord::service

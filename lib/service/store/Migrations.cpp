@@ -47,6 +47,10 @@ create table settings (name text primary key, value text not null);)",
     R"(alter table runs add column exit_code bigint not null default -1;
 create index jobs_by_name on jobs (name, id);
 create index events_by_job on events (job, number);)",
+    R"(insert into counters values ('tuning', 0);
+create table tunings (id NUMBERED, tenant text not null, name text not null, hash text not null, submitter text not
+  null, time double precision not null, document text not null);
+create unique index tunings_by_name on tunings (tenant, name, hash);)",
 };
 
 /// 0: the database has no tables of ours.

@@ -4,7 +4,7 @@
 
 namespace accord::service {
 
-constexpr int64_t kStateVersion = 2;
+constexpr int64_t kStateVersion = 3;
 
 /// Brings the tables to the newest version, each step in a transaction. A newer version than this program knows is
 /// refused and left as it is (A1204).

@@ -196,6 +196,9 @@ public:
   Result<std::map<std::string, std::string>> settings() override;
   Result<std::map<JobPhase, int64_t>> counts() override;
   Result<void> prune(double time) override;
+  Result<int64_t> addTuning(TuningRecord record) override;
+  Result<std::vector<TuningRecord>> tunings(const std::string &tenant, const std::string &name, size_t limit) override;
+  Result<std::optional<TuningRecord>> tuning(int64_t id) override;
   Result<void> backup(const std::string &path) override { return database->backup(path); }
   Result<std::vector<std::string>> check() override { return checkStore(*database); }
 
@@ -294,6 +297,8 @@ Result<std::vector<ServedJob>> StoreInDatabase::jobs(const JobFilter &filter) {
     add("tenant = ?", filter.tenant);
   if (!filter.name.empty())
     add("name = ?", filter.name);
+  if (!filter.prefix.empty()) // names are ASCII; what a range of texts has depends on the database
+    add(fmt::format("substr(name, 1, {}) = ?", filter.prefix.size()), filter.prefix);
   if (filter.after > 0 || !filter.newestFirst)
     add(filter.newestFirst ? "id < ?" : "id > ?", filter.after);
   parameters.push_back(limitOf(filter.limit));
@@ -386,6 +391,44 @@ Result<std::map<JobPhase, int64_t>> StoreInDatabase::counts() {
   return all;
 }
 
+Result<int64_t> StoreInDatabase::addTuning(TuningRecord record) {
+  const std::string hash = contentHash(record.document);
+  int64_t id = 0;
+  auto done = group.run([&](Connection &connection) -> Result<void> {
+    ACCORD_TRY(known, connection.query("select id from tunings where tenant = ? and name = ? and hash = ?",
+                                       {record.tenant, record.name, hash}));
+    if (!known.empty()) {
+      id = valueOf<int64_t>(known[0][0]);
+      return {};
+    }
+    ACCORD_TRY(next, countOn(connection, "tuning", 1));
+    id = next;
+    if (auto written =
+            connection.run(insertText("tunings", "id, tenant, name, hash, submitter, time, document"),
+                           {id, record.tenant, record.name, hash, record.user, record.time, record.document});
+        !written)
+      return written;
+    return connection.run("delete from tunings where tenant = ? and id not in (select id from tunings where tenant = ? "
+                          "order by id desc limit ?)",
+                          {record.tenant, record.tenant, limitOf(kMaxTunings)});
+  });
+  if (!done)
+    return done.takeError();
+  return id;
+}
+
+Result<std::vector<TuningRecord>> StoreInDatabase::tunings(const std::string &tenant, const std::string &name,
+                                                           size_t limit) {
+  return list(tuningOf, "id, tenant, name, submitter, time, ''",
+              "tunings where (tenant = ? or ? = '') and (name = ? or ? = '') order by id desc limit ?",
+              {tenant, tenant, name, name, limitOf(limit)});
+}
+
+Result<std::optional<TuningRecord>> StoreInDatabase::tuning(int64_t id) {
+  ACCORD_TRY(found, list(tuningOf, kTuningColumns, "tunings where id = ?", {id}));
+  return found.empty() ? std::optional<TuningRecord>() : std::optional(std::move(found.front()));
+}
+
 /// Returns how many were removed, at most as many as one transaction should.
 Result<int64_t> StoreInDatabase::pruneJobs(double time) {
   int64_t removed = 0;
@@ -444,6 +487,7 @@ Result<void> StoreInDatabase::probe() {
                                                                       {"drains", kDrainColumns},
                                                                       {"tokens", kTokenColumns},
                                                                       {"settings", "name, value"},
+                                                                      {"tunings", kTuningColumns},
                                                                       {"counters", "name, value"},
                                                                       {"files", "hash, content"},
                                                                       {"job_files", "job, path, hash"},

@@ -35,6 +35,7 @@ struct StoreChange {
 struct JobFilter {
   std::vector<JobPhase> phases; ///< empty: all
   std::string tenant, name;     ///< empty: all
+  std::string prefix = {};      ///< with which names begin; empty: all
   int64_t after = 0;            ///< ids above it
   size_t limit = 100;
   bool newestFirst = false; ///< then `after`, if above 0, means ids below it
@@ -53,6 +54,17 @@ struct NamedRun {
   JobRunRecord run;
   std::string name, tenant;
 };
+
+/// The result of a tuning of hyper-parameters, with whose best configurations a later one begins.
+struct TuningRecord {
+  int64_t id = 0;   ///< counts from 1, never used again
+  std::string name; ///< of the tuning
+  std::string tenant, user;
+  double time = 0;           ///< when it was kept, seconds since 1970
+  std::string document = {}; ///< `tune.json` as text; lists leave it out
+};
+/// Of each tenant the newest ones are kept.
+constexpr size_t kMaxTunings = 200, kMaxTuningBytes = size_t(4) << 20;
 
 class ServiceStore {
 public:
@@ -92,6 +104,13 @@ public:
   /// Removes events and jobs that were over before `time`, with their runs and files. A job stays while a run of it is
   /// open, or a job that is not over waits for it; of the events, only the first ones go, so that there are no holes.
   virtual Result<void> prune(double time) = 0;
+  /// Numbers and keeps the result of a tuning. The same document of a tenant and a name once more is the first one. The
+  /// oldest of the tenant above `kMaxTunings` go.
+  virtual Result<int64_t> addTuning(TuningRecord record) = 0;
+  /// The newest first, of a tenant and of a name, or with an empty one of all.
+  virtual Result<std::vector<TuningRecord>> tunings(const std::string &tenant, const std::string &name,
+                                                    size_t limit) = 0;
+  virtual Result<std::optional<TuningRecord>> tuning(int64_t id) = 0;
   virtual Result<void> backup(const std::string &path) = 0;
   /// What is wrong with the database, or with what it says (a run of no job, two open runs of a job, a phase that its
   /// runs contradict, events with holes); empty: nothing.

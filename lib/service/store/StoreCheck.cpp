@@ -99,6 +99,8 @@ Result<std::vector<std::string>> checkStore(Database &database) {
       return jobs;
     if (auto runs = checkRows(connection, "runs", kRunColumns, "job, number", runOf, said); !runs)
       return runs;
+    if (auto tunings = checkRows(connection, "tunings", kTuningColumns, "id", tuningOf, said); !tunings)
+      return tunings;
     return checkFiles(connection, said);
   });
   std::vector<std::string> wrong = std::move(own);

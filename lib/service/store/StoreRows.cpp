@@ -239,6 +239,15 @@ Result<DrainRecord> drainOf(const Row &row) {
   return drain;
 }
 
+Result<TuningRecord> tuningOf(const Row &row) {
+  TuningRecord tuning;
+  Cells cells(row, "a tuning", 6);
+  cells.all(tuning.id, tuning.tenant, tuning.name, tuning.user, tuning.time, tuning.document);
+  if (auto damage = cells.damage())
+    return *damage;
+  return tuning;
+}
+
 Result<Row> rowOf(const TokenRecord &token) {
   return finite({token.hash, token.caller.name, token.caller.tenant, int64_t(token.caller.role), token.created,
                  token.expires, int64_t(token.isRevoked)},

@@ -14,6 +14,7 @@ constexpr const char *kRunColumns = "job, number, state, outcome, task, engine_i
 constexpr const char *kRunNames = "(select name from jobs where id = job), (select tenant from jobs where id = job)";
 constexpr const char *kEventColumns = "number, time, kind, job, tenant, who, text";
 constexpr const char *kDrainColumns = "node, reason, who, since";
+constexpr const char *kTuningColumns = "id, tenant, name, submitter, time, document";
 constexpr const char *kTokenColumns = "hash, name, tenant, role, created, expires, is_revoked";
 
 /// "insert into jobs (…) values (?, …) on conflict (id) do update set tenant = excluded.tenant, …".
@@ -43,5 +44,6 @@ Result<NamedRun> namedRunOf(const Row &row);
 Result<ServiceEvent> eventOf(const Row &row);
 Result<DrainRecord> drainOf(const Row &row);
 Result<TokenRecord> tokenOf(const Row &row);
+Result<TuningRecord> tuningOf(const Row &row);
 
 } // namespace accord::service

@@ -60,6 +60,8 @@ public:
   virtual int64_t devicesPerNode() = 0;
   /// The prefix of names of tasks.
   virtual std::string prefix() { return "contract-"; }
+  /// Why the engine keeps another contract than a test of this one has; empty: it keeps this one.
+  virtual std::string differs(const std::string &test) { return {}; }
   /// Seconds until what was asked for has happened, at most.
   virtual double patience() { return 20; }
   /// Whether programs of tasks write into folders of tasks.
@@ -92,6 +94,9 @@ template <class Cluster> class EngineContract : public ::testing::Test {
 protected:
   void SetUp() override {
     if (std::string reason = cluster_.unavailable(); !reason.empty())
+      GTEST_SKIP() << reason;
+    if (std::string reason = cluster_.differs(::testing::UnitTest::GetInstance()->current_test_info()->name());
+        !reason.empty())
       GTEST_SKIP() << reason;
     engine_ = cluster_.open();
     ASSERT_TRUE(engine_);

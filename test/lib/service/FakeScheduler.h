@@ -71,7 +71,7 @@ public:
     addEvent("submitted", job.id, tenant, by.name);
     return std::make_pair(job.id, true);
   }
-  Result<void> cancel(const Caller &by, int64_t id) override {
+  Result<void> cancel(const Caller &by, int64_t id, const std::string &reason) override {
     std::scoped_lock lock(mutex);
     ServedJob *job = find(by, id);
     if (!job)
@@ -80,9 +80,31 @@ public:
       return notAllowed("submitter");
     if (isOver(job->phase))
       return Error{Code::WrongServiceRequest, fmt::format("job '{}' is over", id)};
-    job->phase = JobPhase::Cancelled;
+    job->phase = JobPhase::Cancelled, job->reason = reason;
     addEvent("cancelled", id, job->submission.tenant, by.name);
     return {};
+  }
+  Result<int64_t> keepTuning(const Caller &by, TuningRecord record) override {
+    if (by.role == Role::Viewer)
+      return notAllowed("submitter");
+    std::scoped_lock lock(mutex);
+    record.id = static_cast<int64_t>(kept.size()) + 1, record.user = by.name;
+    kept.push_back(std::move(record));
+    return kept.back().id;
+  }
+  Result<std::vector<TuningRecord>> tunings(const Caller &, const std::string &name, size_t limit) const override {
+    std::scoped_lock lock(mutex);
+    std::vector<TuningRecord> found;
+    for (const TuningRecord &one : kept)
+      if (found.size() < limit && (name.empty() || one.name == name))
+        found.push_back(one), found.back().document.clear();
+    return found;
+  }
+  Result<TuningRecord> tuning(const Caller &, int64_t id) const override {
+    std::scoped_lock lock(mutex);
+    if (id > static_cast<int64_t>(kept.size()))
+      return Error{Code::NotServed, fmt::format("there is no tuning {}", id)};
+    return kept[static_cast<size_t>(id) - 1];
   }
   Result<void> drain(const Caller &by, const std::string &node, bool drained, const std::string &reason) override {
     if (by.role != Role::Operator)
@@ -120,6 +142,7 @@ public:
         isPhase |= phase == job.phase;
       bool isPage = filter.after == 0 || (filter.newestFirst ? job.id < filter.after : job.id > filter.after);
       if (isPhase && isPage && isVisible(by, job) && (filter.name.empty() || job.submission.name == filter.name) &&
+          job.submission.name.starts_with(filter.prefix) &&
           (filter.tenant.empty() || job.submission.tenant == filter.tenant))
         views.push_back(viewOf(job));
     }
@@ -211,6 +234,7 @@ public:
   mutable int64_t asked = 0, eventCalls = 0;
   std::map<std::string, Caller> tokens;
   std::vector<ServedJob> all;
+  std::vector<TuningRecord> kept;
   std::vector<ServiceEvent> log; ///< the first has number `pruned` + 1
   std::vector<ProgressReport> reports;
   std::vector<std::string> audits;

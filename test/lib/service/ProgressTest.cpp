@@ -160,6 +160,16 @@ TEST(ProgressHistory, IsThinnedEvenlyWithBothEnds) {
   EXPECT_EQ(thinned(points, 2000).size(), 1000u);
 }
 
+TEST(Progress, ReadsUnitsOfTrials) {
+  auto reports = parseProgress("{\"unit\": 3, \"value\": 0.9}\n{\"unit\": 4, \"samples\": 7}\n");
+  ASSERT_TRUE(reports);
+  EXPECT_EQ(reports->at(0).samples, 3);
+  EXPECT_EQ(reports->at(0).saved, 3);
+  EXPECT_EQ(reports->at(1).samples, 7); // what it says itself counts
+  EXPECT_EQ(reports->at(1).saved, -1);
+  EXPECT_FALSE(parseProgress("{\"unit\": -1}\n"));
+}
+
 TEST(ProgressTracker, ReadsLinesStrictly) {
   auto reports = parseProgress("{\"samples\": 12, \"loss\": -1.5, \"epoch\": 3}\n\n{\"saved\": 10}\n");
   ASSERT_TRUE(reports);

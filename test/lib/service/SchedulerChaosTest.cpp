@@ -393,7 +393,7 @@ void disturb(Life &life, SplitMix &random) {
     break;
   case 9:
     if (random.below(3) == 0)
-      (void)life.process->cancel(life.local, 1 + static_cast<int64_t>(random.below(8)));
+      (void)life.process->cancel(life.local, 1 + static_cast<int64_t>(random.below(8)), "");
     break;
   default:
     break;
@@ -515,7 +515,7 @@ TEST(SchedulerChaos, ServesManyClientsWhileItRuns) {
     if (i < 80)
       (void)process.submit(local, one);
   });
-  client([&](uint64_t i) { (void)process.cancel(local, static_cast<int64_t>(i * 3)); });
+  client([&](uint64_t i) { (void)process.cancel(local, static_cast<int64_t>(i * 3), ""); });
   client([&](uint64_t i) { (void)process.drain(local, i % 2 ? "a1" : "a2", i % 4 < 2, "test"); });
   client([&](uint64_t i) {
     (void)process.jobs(local, {});

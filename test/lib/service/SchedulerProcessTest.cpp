@@ -307,7 +307,7 @@ TEST(SchedulerProcess, KnowsJobsThatAreOverFromTheDisk) {
   life.run(50);
   ASSERT_EQ(life.job(good).phase, JobPhase::Complete);
   auto cancelAs = [&](const std::string &tenant, int64_t id) {
-    auto done = life.process->cancel({"one", tenant, Role::Submitter}, id);
+    auto done = life.process->cancel({"one", tenant, Role::Submitter}, id, "");
     return done ? "" : done.error().message;
   };
   EXPECT_EQ(cancelAs("", good), fmt::format("job {} is over", good));
@@ -549,7 +549,7 @@ TEST(SchedulerProcess, DiesAtEachCallAndNoJobIsLostOrDoubled) {
                                   ids.size() == 2 ? jobs::Elasticity::Malleable : jobs::Elasticity::Moldable));
       for (; steps < 300 && (!life.isOver() || life.cluster.forgotten.size() < life.cluster.tasks.size()); ++steps) {
         if (steps == 5)
-          (void)life.process->cancel(life.local, ids[3]);
+          (void)life.process->cancel(life.local, ids[3], "");
         life.step();
       }
     };

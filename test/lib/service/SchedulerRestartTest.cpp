@@ -145,7 +145,7 @@ TEST(SchedulerRestart, AnEngineThatHangsHoldsUpNobodyElse) {
   ASSERT_EQ(isAsked.get_future().wait_for(kPatience), std::future_status::ready);
   EXPECT_EQ(life.tables->drained.count("a1"), 1u); // first what is intended
   auto others = std::async(std::launch::async, [&] {
-    const bool isDone = bool(life.process->cancel(life.local, id)) && life.process->submit(life.local, [] {
+    const bool isDone = bool(life.process->cancel(life.local, id, "")) && life.process->submit(life.local, [] {
       Submission one;
       one.name = "next", one.command = {"x"}, one.samples = 1, one.measured = {{"a100", 1, 1}};
       return one;
@@ -172,7 +172,7 @@ TEST(SchedulerRestart, AsksAnEngineThatIsSlowForAFewThingsInEachCycle) {
   life.interval = 1e-3;
   life.begin();
   for (int64_t id = 1; id <= 3; ++id)
-    ASSERT_TRUE(life.process->cancel(life.local, id));
+    ASSERT_TRUE(life.process->cancel(life.local, id, ""));
   std::vector<std::string> asked;
   life.handle->onStop = [&](const std::string &task) {
     asked.push_back(task);

@@ -37,6 +37,7 @@ public:
     std::map<std::string, DrainRecord> drained;
     std::map<std::string, TokenRecord> tokens;
     std::map<std::string, std::string> settings;
+    std::vector<TuningRecord> tunings;
     bool isFull = false; ///< nothing can be written
     std::mutex lock;
   };
@@ -84,6 +85,21 @@ public:
     say(event);
     return std::pair(job, true);
   }
+  Result<int64_t> addTuning(TuningRecord record) override {
+    std::scoped_lock lock(tables->lock);
+    record.id = static_cast<int64_t>(tables->tunings.size()) + 1;
+    tables->tunings.push_back(record);
+    return record.id;
+  }
+  Result<std::vector<TuningRecord>> tunings(const std::string &, const std::string &, size_t) override {
+    std::scoped_lock lock(tables->lock);
+    return std::vector<TuningRecord>(tables->tunings.rbegin(), tables->tunings.rend());
+  }
+  Result<std::optional<TuningRecord>> tuning(int64_t id) override {
+    std::scoped_lock lock(tables->lock);
+    const bool isThere = id >= 1 && id <= static_cast<int64_t>(tables->tunings.size());
+    return isThere ? std::optional(tables->tunings[id - 1]) : std::nullopt;
+  }
   Result<std::optional<ServedJob>> job(int64_t id) override {
     std::scoped_lock lock(tables->lock);
     auto found = tables->jobs.find(id);
@@ -94,7 +110,8 @@ public:
     std::vector<ServedJob> found;
     for (auto &[id, one] : tables->jobs)
       if (id > filter.after && found.size() < filter.limit &&
-          (filter.tenant.empty() || one.submission.tenant == filter.tenant))
+          (filter.tenant.empty() || one.submission.tenant == filter.tenant) &&
+          one.submission.name.starts_with(filter.prefix))
         found.push_back(one);
     return std::move(found);
   }

@@ -76,6 +76,40 @@ TEST_P(StoreTest, JobsKeepEverything) {
   EXPECT_EQ(must(store->events(0, "", 10)).at(0).job, 1);
 }
 
+TEST_P(StoreTest, KeepsTunings) {
+  auto add = [&](const std::string &tenant, const std::string &name, const std::string &document) {
+    return must(store->addTuning({.name = name, .tenant = tenant, .user = "me", .time = 5, .document = document}));
+  };
+  EXPECT_EQ(add("vision", "lr", "{\"a\": 'é'}"), 1);
+  EXPECT_EQ(add("vision", "lr", "{}"), 2);
+  EXPECT_EQ(add("vision", "lr", "{\"a\": 'é'}"), 1); // the same once more
+  EXPECT_EQ(add("speech", "lr", "{}"), 3);
+  EXPECT_EQ(add("vision", "width", "{}"), 4);
+  reopen();
+  auto idsOf = [&](const std::string &tenant, const std::string &name, size_t limit = 100) {
+    std::vector<int64_t> ids;
+    for (const TuningRecord &one : must(store->tunings(tenant, name, limit))) {
+      ids.push_back(one.id);
+      EXPECT_TRUE(one.document.empty());
+    }
+    return ids;
+  };
+  EXPECT_EQ(idsOf("", ""), (std::vector<int64_t>{4, 3, 2, 1}));
+  EXPECT_EQ(idsOf("vision", "lr"), (std::vector<int64_t>{2, 1}));
+  EXPECT_EQ(idsOf("vision", "", 1), (std::vector<int64_t>{4}));
+  EXPECT_TRUE(idsOf("others", "").empty());
+  const TuningRecord first = *must(store->tuning(1));
+  EXPECT_EQ(first.document, "{\"a\": 'é'}");
+  EXPECT_EQ(first.tenant + first.name + first.user, "visionlrme");
+  EXPECT_FALSE(must(store->tuning(5)).has_value());
+  EXPECT_TRUE(must(store->check()).empty());
+  for (size_t i = 0; i < kMaxTunings; ++i) // the oldest ones of the tenant go
+    add("vision", "many", std::to_string(i));
+  EXPECT_EQ(idsOf("vision", "", 1000).size(), kMaxTunings);
+  EXPECT_FALSE(must(store->tuning(1)).has_value());
+  EXPECT_EQ(idsOf("speech", ""), (std::vector<int64_t>{3}));
+}
+
 TEST_P(StoreTest, NumbersAtTheirLimits) {
   ServedJob job = someJob("limits");
   job.runs = std::numeric_limits<int64_t>::max();
@@ -167,6 +201,9 @@ TEST_P(StoreTest, FiltersAndPages) {
   };
   EXPECT_EQ(idsOf(where([](JobFilter &f) { f.limit = 3; })), (std::vector<int64_t>{1, 2, 3}));
   EXPECT_EQ(idsOf(where([](JobFilter &f) { f.after = 28; })), (std::vector<int64_t>{29, 30}));
+  EXPECT_EQ(idsOf(where([](JobFilter &f) { f.prefix = "y", f.tenant = "odd"; })),
+            (std::vector<int64_t>{4, 10, 16, 22, 28}));
+  EXPECT_TRUE(idsOf(where([](JobFilter &f) { f.prefix = "y%"; })).empty());
   EXPECT_EQ(idsOf(where([](JobFilter &f) { f.limit = 2, f.newestFirst = true; })), (std::vector<int64_t>{30, 29}));
   EXPECT_EQ(idsOf(where([](JobFilter &f) { f.after = 3, f.newestFirst = true; })), (std::vector<int64_t>{2, 1}));
   EXPECT_EQ(idsOf(where([](JobFilter &f) { f.tenant = "odd", f.name = "y"; })),

@@ -1174,7 +1174,7 @@ def tune(
     *,
     tuning: Optional[Value] = None,
     table_: Optional[Value] = None,
-    engine: Optional[Literal["local", "slurm"]] = None,
+    engine: Optional[Literal["local", "slurm", "serve"]] = None,
     engine_option: Optional[Union[Value, Sequence[Value]]] = None,
     program: Optional[Value] = None,
     devices: Optional[int] = None,
@@ -1195,8 +1195,8 @@ def tune(
     file: A .dnn file with a `tuning` block
     tuning: Which `tuning` block, where a file has several
     table_: A .csv file of trials that were run before: a column for each hyper-parameter, seconds of a unit, and 1, 2, … with the value after each unit; of a server a column for each parameter and samples_per_second; the tuning is simulated
-    engine: Programs train, on the machines of this engine
-    engine_option: KEY=VALUE of the engine, as of accord serve: nodes=here=cpu:4 (may be repeated)
+    engine: Programs train, on the machines of this engine; serve: as jobs of a running accord serve
+    engine_option: KEY=VALUE of the engine, as of accord serve: nodes=here=cpu:4; of serve: server, devices, type, tenant, token-file, authority, priority, elastic, patience (may be repeated)
     program: With --engine: what trains one trial, a command of the shell; of a server: the training that runs; docs/learning.md says what it finds in its environment
     devices: With --table: devices of the cluster (default: 1)
     node: With --table: devices of a node (default: all)
