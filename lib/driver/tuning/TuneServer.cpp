@@ -45,7 +45,7 @@ public:
                                                     {!options.history.empty(), "--history"},
                                                     {options.devices > 0, "--devices"},
                                                     {options.devicesPerNode > 0, "--node"},
-                                                    {options.proposals != "density", "--proposals"},
+                                                    {!options.proposals.empty(), "--proposals"},
                                                     {options.sharing != "joint", "--sharing"}};
     for (auto [isGiven, name] : others)
       if (isGiven)
