@@ -189,7 +189,10 @@ void addScheduleLines(SummaryLines &lines, const SearchSpace &space, const std::
     for (size_t i = 0, next; i < steps.size(); i = next, ++values) {
       for (next = i + 1; next < steps.size() && steps[next].configuration[p] == steps[i].configuration[p];)
         ++next;
-      line += fmt::format("{}{}-{}: {}", i ? "; " : "units ", steps[i].from, steps[next - 1].to, text(steps[i]));
+      line += fmt::format("{}{}", i ? "; " : "units ", steps[i].from);
+      if (steps[next - 1].to > steps[i].from)
+        line += fmt::format("-{}", steps[next - 1].to);
+      line += ": " + text(steps[i]);
     }
     if (values > 1)
       schedule.add(space[p].name, line);
