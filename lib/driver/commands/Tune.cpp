@@ -30,10 +30,9 @@ static const CommandEntry kEntry(
       command.option("--target", options->target, "The tuning ends when a value is as good (overrides the file)");
       command.option("--max-time", options->maxTime, "Nothing begins later, as in '2 h'");
       command
-          .option(
-              "--proposals", options->proposals,
-              "How configurations are proposed: 'density' (as BOHB does; the default), 'priced' (the same for each "
-              "second that a unit is expected to take), or 'random'")
+          .option("--proposals", options->proposals,
+                  "How configurations are proposed: 'density' (as BOHB does; the default), 'priced' (the same for each "
+                  "second that a unit is expected to take), or 'random'")
           .oneOf({"density", "priced", "random"});
       command
           .option("--sharing", options->sharing,

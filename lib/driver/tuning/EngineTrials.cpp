@@ -50,8 +50,17 @@ std::string configurationJson(const tuning::TuningProblem &problem, const tuning
 }
 
 /// Files of a trial's folder that are not its program's: Accord's, and those that engines write beside it.
-constexpr llvm::StringRef kOwnFiles[] = {"configuration.json", "values", "failed", "origin.json", "output", "exit",
-                                         ".exit",              "refused", "script", "launch",      "hosts"};
+constexpr llvm::StringRef kOwnFiles[] = {"configuration.json",
+                                         "values",
+                                         "failed",
+                                         "origin.json",
+                                         "output",
+                                         "exit",
+                                         ".exit",
+                                         "refused",
+                                         "script",
+                                         "launch",
+                                         "hosts"};
 
 /// Says from whose state a trial began.
 std::string originJson(const tuning::Origin &origin) {

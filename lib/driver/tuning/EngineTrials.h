@@ -37,8 +37,8 @@ public:
   ~EngineTrials() override;
 
   std::optional<tuning::Configuration> accept(tuning::Configuration proposed) override { return proposed; }
-  /// Copies the folder of the other trial, unless it has been done: a mark says from where. Errors A0803 where it cannot
-  /// be copied, A0801 where the folder is another trial's, or the other trial has gone on since.
+  /// Copies the folder of the other trial, unless it has been done: a mark says from where. Errors A0803 where it
+  /// cannot be copied, A0801 where the folder is another trial's, or the other trial has gone on since.
   Result<void> inherit(unsigned trial, const tuning::Origin &origin) override;
   /// Error A0803 where the folder cannot be written, A0801 where it has trials of another tuning, and those of the
   /// engine.

@@ -89,7 +89,7 @@ private:
         !options.table.empty()
             ? "--table: rows of a table keep their hyper-parameters to the end, and those of a population change: "
               "--engine runs its programs"
-        : options.trials            ? "--trials: the population says how many members it has"
+        : options.trials             ? "--trials: the population says how many members it has"
         : !options.proposals.empty() ? "--proposals: members of a population begin evenly, others near to their parents"
                                      : nullptr;
     if (!wrong)

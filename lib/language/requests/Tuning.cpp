@@ -126,7 +126,7 @@ private:
 
   // ---- Populations
 
-  /// population { members = 8, every = 2, replaced = 25 %, redrawn = 25 %, factors = {0.8, 1.25}, kept = {width} }
+  /// population { members = 8, every = 2, replaced = 25 %, redrawn = 25 %, factors = {0.8, 1.25}, fixed = {width} }
   void readPopulation(const ast::Node &node) {
     tuning::Population &population = out.population.emplace();
     BlockReader block(diags, reader.lookup, "a population");
@@ -150,7 +150,9 @@ private:
 
   BlockReader::KeyReaders populationKeys(BlockReader &block, tuning::Population &population) {
     auto whole = [&block](const char *key, int64_t min, int64_t max, int64_t &to) {
-      return [&block, &to, key, min, max](const Constant &value) { to = block.integer(value, key, min, max).value_or(to); };
+      return [&block, &to, key, min, max](const Constant &value) {
+        to = block.integer(value, key, min, max).value_or(to);
+      };
     };
     return {{"members", whole("members", 2, kMaxMembers, population.members)},
             {"every", whole("every", 1, kMaxUnits, population.every)},
@@ -178,7 +180,7 @@ private:
                    population.factors.push_back(factor->toDouble());
                  }
              }},
-            {"kept", [&](const Constant &value) { kept = membersOf(value); }}};
+            {"fixed", [&](const Constant &value) { fixed = membersOf(value); }}};
   }
 
   /// What is known once all of the block is read: names that are kept, and keys that say how trials are stopped.
@@ -186,15 +188,15 @@ private:
     const SourceRange *population = reader.given("population");
     if (!population || !out.population)
       return;
-    for (const Constant &one : kept) {
+    for (const Constant &one : fixed) {
       auto *word = one.as<Word>();
       auto found = std::ranges::find(out.space, word ? word->text : "", &HyperParameter::name);
       if (found != out.space.end())
-        out.population->kept.push_back(word->text);
+        out.population->fixed.push_back(word->text);
       else if (!one.failed())
         diags.error(Code::UnknownName, one.range,
                     word ? fmt::format("the tuning has no hyper-parameter '{}'", word->text)
-                         : fmt::format("'kept' are names of hyper-parameters, not {}", one.describe()));
+                         : fmt::format("'fixed' are names of hyper-parameters, not {}", one.describe()));
     }
     for (const char *key : {"reduction", "probes", "stops", "stop_below", "trials"})
       if (const SourceRange *at = reader.given(key))
@@ -207,15 +209,15 @@ private:
       diags.error(Code::WrongType, *at, "'units' is one number where a population is trained: none is stopped before")
           .note(*population, "the population is here");
     if (reader.given("units") && out.population->every >= out.maxUnits)
-      diags.error(Code::OutOfRange, everyAt.value_or(*population),
-                  fmt::format("a generation is shorter than the training, but of {} and {} units nobody would be replaced",
-                              out.population->every, out.maxUnits));
+      diags.error(
+          Code::OutOfRange, everyAt.value_or(*population),
+          fmt::format("a generation is shorter than the training, but of {} and {} units nobody would be replaced",
+                      out.population->every, out.maxUnits));
     for (const HyperParameter &parameter : out.space)
       if (parameter.name == "origin" || parameter.name == "origin_unit")
-        diags
-            .error(Code::DuplicateName, *population,
-                   fmt::format("a hyper-parameter of a population is not called '{}', as a column of trials.csv is",
-                               parameter.name));
+        diags.error(Code::DuplicateName, *population,
+                    fmt::format("a hyper-parameter of a population is not called '{}', as a column of trials.csv is",
+                                parameter.name));
     out.probes = 0;
     const int64_t generations = (out.maxUnits + out.population->every - 1) / out.population->every;
     out.trials = out.population->members * generations; // more can not begin
@@ -417,7 +419,7 @@ private:
   BlockReader reader;
   Diagnostics &diags;
   bool hasObjective = false, hasParameters = false;
-  Constants kept;                     ///< names that `population` keeps
+  Constants fixed;                    ///< names that `population` does not change
   std::optional<SourceRange> everyAt; ///< where `population` says how long a generation is
   std::map<int64_t, double> speedOf, sharedOf, pricedSpeeds;
 };

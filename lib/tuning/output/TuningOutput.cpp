@@ -34,7 +34,7 @@ void describePopulation(JsonFields &f, Population &population) {
       .about("by one of these a number that is not drawn anew is multiplied")
       .field("factors", population.factors, NumberRange{.open = true})
       .about("hyper-parameters that a child takes as they are")
-      .field("kept", population.kept);
+      .field("fixed", population.fixed);
 }
 
 void describeProblem(JsonFields &f, TuningProblem &problem) {
@@ -253,8 +253,8 @@ void describe(JsonFields &f, TuningReport &report) {
       .field("device_s", report.result.deviceSeconds)
       .field("units", report.result.units)
       .about("of a population: with which hyper-parameters the best value came about")
-      .computedIf(report.problem.population.has_value(), "schedule", [&] { return scheduleOf(report.result); },
-                  describeStep)
+      .computedIf(
+          report.problem.population.has_value(), "schedule", [&] { return scheduleOf(report.result); }, describeStep)
       .about("what the cost model says of configurations")
       .maybe("prices", report.prices)
       .field("seeds", report.seeds, kFromOne)
@@ -347,7 +347,8 @@ std::string tuningText(const TuningReport &report, const TextStyle &style) {
 
 AnswerFiles filesOf(const TuningReport &report) {
   std::string table;
-  const bool isPopulation = report.problem.population.has_value(); // no table of complete trainings: it begins otherwise
+  const bool isPopulation =
+      report.problem.population.has_value(); // no table of complete trainings: it begins otherwise
   if (isPopulation)
     table += "origin,origin_unit,";
   for (const HyperParameter &parameter : report.problem.space)

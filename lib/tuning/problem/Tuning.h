@@ -40,12 +40,12 @@ struct Width {
 /// So many members run side by side, all for `every` units: a generation. Then the worst are replaced by children of
 /// the best: a child is a new trial that begins with its parent's state, and with hyper-parameters near its parent's.
 struct Population {
-  int64_t members = 8; ///< 2 or more
-  int64_t every = 1;   ///< units of a generation; the last one may be shorter
+  int64_t members = 8;   ///< 2 or more
+  int64_t every = 1;     ///< units of a generation; the last one may be shorter
   double replaced = 0.2; ///< share of the members that are replaced, rounded up; above 0, at most a half
   double redrawn = 0.25; ///< how probable it is that a hyper-parameter of a child is drawn anew from its range
   std::vector<double> factors{0.8, 1.25}; ///< by one of these a number that is not drawn anew is multiplied
-  std::vector<std::string> kept = {};     ///< hyper-parameters that a child takes as they are
+  std::vector<std::string> fixed = {};    ///< hyper-parameters that a child takes as they are
 };
 
 struct TuningProblem {
@@ -114,10 +114,10 @@ struct Trial {
     Replaced  ///< by a child of a better member of its population
   } state = State::Paused;
   Configuration configuration;
-  double unitSeconds = 1;             ///< expected of a unit on one device
-  std::vector<Report> reports = {};   ///< by unit, of those that it has run itself
-  std::string reason = {};            ///< of one that failed
-  std::optional<Origin> origin = {};  ///< nothing: it begins at unit 0
+  double unitSeconds = 1;            ///< expected of a unit on one device
+  std::vector<Report> reports = {};  ///< by unit, of those that it has run itself
+  std::string reason = {};           ///< of one that failed
+  std::optional<Origin> origin = {}; ///< nothing: it begins at unit 0
 
   /// Units that it did not run, since it began with the state of another one.
   int64_t inherited() const { return origin ? origin->unit : 0; }

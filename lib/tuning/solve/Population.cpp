@@ -57,7 +57,7 @@ ChildConfiguration childOf(const TuningProblem &problem, const Configuration &co
   ChildConfiguration out{.configuration = configuration};
   for (size_t i = 0; i < problem.space.size(); ++i) {
     const HyperParameter &parameter = problem.space[i];
-    if (std::ranges::find(population.kept, parameter.name) != population.kept.end())
+    if (std::ranges::find(population.fixed, parameter.name) != population.fixed.end())
       continue;
     if (random.unit() < population.redrawn) {
       const SearchSpace one{parameter};

@@ -137,8 +137,7 @@ private:
     const size_t firstOfTheWorst = std::max(best, live.size() - std::min(share, live.size()));
     for (unsigned member : live) {
       const bool isWorst = rank(member) >= firstOfTheWorst;
-      const bool isReplaced =
-          result_.trials[member].state == Trial::State::Replaced && doneOf(member) == unit;
+      const bool isReplaced = result_.trials[member].state == Trial::State::Replaced && doneOf(member) == unit;
       if (isWorst != isReplaced)
         finding("trial {} {} after unit {}, where it is number {} of {}", member,
                 isReplaced ? "is replaced" : "is not replaced", unit, rank(member) + 1, live.size());
@@ -202,13 +201,14 @@ private:
     const bool isCopy = isPriced_ && own == from && origin.redrawn.empty();
     for (size_t p = 0; p < problem_.space.size() && !isCopy; ++p) {
       const HyperParameter &parameter = problem_.space[p];
-      const bool isKept = contains(population_.kept, parameter.name), isRedrawn = contains(origin.redrawn, parameter.name);
-      if (isKept && isRedrawn)
-        finding("trial {} drew '{}' anew, which is kept", child, parameter.name);
-      const bool isRight = isKept                                              ? own[p] == from[p]
-                           : isRedrawn                                         ? true // in its range, as of all trials
-                           : parameter.kind == HyperParameter::Kind::Choice    ? own[p] == from[p]
-                                                                               : isByFactor(parameter, from[p], own[p]);
+      const bool isFixed = contains(population_.fixed, parameter.name),
+                 isRedrawn = contains(origin.redrawn, parameter.name);
+      if (isFixed && isRedrawn)
+        finding("trial {} drew '{}' anew, which is fixed", child, parameter.name);
+      const bool isRight = isFixed                                          ? own[p] == from[p]
+                           : isRedrawn                                      ? true // in its range, as of all trials
+                           : parameter.kind == HyperParameter::Kind::Choice ? own[p] == from[p]
+                                                                            : isByFactor(parameter, from[p], own[p]);
       if (!isRight)
         finding("trial {} has '{}' {}, which does not follow from {} of trial {}", child, parameter.name, own[p],
                 from[p], origin.trial);
@@ -220,9 +220,9 @@ private:
   const TuningResult &result_;
   const bool isPriced_;
   Verification &out_;
-  std::map<int64_t, std::set<unsigned>> childrenAt_;              ///< by unit
-  std::map<int64_t, std::vector<const Segment *>> segmentsIn_;    ///< by generation, from 0
-  std::vector<std::vector<const Segment *>> segmentsOf_;          ///< by trial, one after the other
+  std::map<int64_t, std::set<unsigned>> childrenAt_;           ///< by unit
+  std::map<int64_t, std::vector<const Segment *>> segmentsIn_; ///< by generation, from 0
+  std::vector<std::vector<const Segment *>> segmentsOf_;       ///< by trial, one after the other
   size_t children_ = 0, replaced_ = 0;
 };
 

@@ -35,7 +35,7 @@ TuningProblem someProblem(SplitMix &random) {
   population.members = 2 + static_cast<int64_t>(random.below(9));
   population.every = 1 + static_cast<int64_t>(random.below(4));
   population.replaced = 0.05 + 0.45 * random.unit(), population.redrawn = random.unit();
-  population.kept = {"width"};
+  population.fixed = {"width"};
   problem.trials = population.members * problem.maxUnits;
   problem.devices = 1 + static_cast<int64_t>(random.below(6));
   problem.devicesPerNode = 1 + static_cast<int64_t>(random.below(static_cast<uint64_t>(problem.devices)));
@@ -124,7 +124,8 @@ TEST(Population, SelectsAsTruncationSelectionSays) {
     TuningProblem problem = someProblem(random);
     std::vector<Member> members(2 + random.below(9));
     for (unsigned i = 0; i < members.size(); ++i)
-      members[i] = {100 - i, random.below(6) ? std::floor(random.unit() * 6) : kNan}; // trials and members in two orders
+      members[i] = {100 - i,
+                    random.below(6) ? std::floor(random.unit() * 6) : kNan}; // trials and members in two orders
     const auto chosen = selectReplacements(problem, members, 3);
     // By counting: how many are better, of equals the earlier trials.
     auto rank = [&](const Member &one) {
@@ -135,8 +136,8 @@ TEST(Population, SelectsAsTruncationSelectionSays) {
                     (other.value == one.value && other.trial < one.trial);
       return better;
     };
-    const size_t live = static_cast<size_t>(
-        std::ranges::count_if(members, [](const Member &one) { return std::isfinite(one.value); }));
+    const size_t live =
+        static_cast<size_t>(std::ranges::count_if(members, [](const Member &one) { return std::isfinite(one.value); }));
     size_t share = 0; // the smallest whole number that is the share or more, so that parents and replaced are others
     while (double(share) < problem.population->replaced * double(members.size()) && 2 * (share + 1) <= members.size())
       ++share;
@@ -349,7 +350,7 @@ TEST(Population, VerifierFindsWhatIsChanged) {
   TuningProblem problem = someProblem(random);
   problem.maxUnits = problem.minUnits = 8, problem.devices = problem.devicesPerNode = 3, problem.slotsPerDevice = 1;
   problem.widths = {{1, 1}}, problem.fixedSlots = 1, problem.maximizes = true, problem.seed = 5;
-  problem.population = Population{.members = 6, .every = 2, .replaced = 0.3, .redrawn = 0.3, .kept = {"width"}};
+  problem.population = Population{.members = 6, .every = 2, .replaced = 0.3, .redrawn = 0.3, .fixed = {"width"}};
   LineageRunner runner([](const LineageRunner::State &state) {
     double sum = 0;
     for (const Configuration &one : state)
@@ -408,7 +409,8 @@ TEST(Population, VerifierFindsWhatIsChanged) {
   });
   finds("goes on from unit", [](auto &, auto &r) { r.trials[6].origin->unit = 4; });
   finds("at unit 0", [](auto &p, auto &) { p.population->members = 5; });
-  finds("does not follow", [](auto &, auto &r) { r.trials[6].configuration[3] += r.trials[6].configuration[3] > 5 ? -1 : 1; });
+  finds("does not follow",
+        [](auto &, auto &r) { r.trials[6].configuration[3] += r.trials[6].configuration[3] > 5 ? -1 : 1; });
   finds("does not follow", [](auto &, auto &r) {
     for (unsigned i = 6; i < r.trials.size(); ++i)
       if (r.trials[i].origin->redrawn.empty())
@@ -419,7 +421,7 @@ TEST(Population, VerifierFindsWhatIsChanged) {
       if (r.trials[i].origin->redrawn.empty())
         return void(r.trials[i].configuration[2] = r.trials[i].configuration[2] == 0);
   });
-  finds("drew 'width' anew, which is kept", [](auto &, auto &r) { r.trials[6].origin->redrawn.push_back("width"); });
+  finds("drew 'width' anew, which is fixed", [](auto &, auto &r) { r.trials[6].origin->redrawn.push_back("width"); });
   finds("which is no hyper-parameter", [](auto &, auto &r) { r.trials[6].origin->redrawn.push_back("depth"); });
   finds("drawn anew, and none is", [](auto &p, auto &r) {
     p.population->redrawn = 0;

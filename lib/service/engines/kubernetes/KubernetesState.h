@@ -30,8 +30,8 @@ struct KubernetesTask {
   const llvm::json::Object *workload = nullptr;    ///< of Kueue; null: none
 };
 
-/// A pod that has to be deleted, unless it is no longer what was seen: the exit code of one that has ended since then is
-/// still to be read.
+/// A pod that has to be deleted, unless it is no longer what was seen: the exit code of one that has ended since then
+/// is still to be read.
 struct KubernetesPodEnd {
   std::string name, version; ///< `version`: metadata.resourceVersion
   int64_t grace = 0;         ///< s

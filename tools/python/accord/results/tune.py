@@ -5,7 +5,7 @@ from typing import Dict, List, Literal, Optional
 from ..answer import Answer
 from ..record import Record, key
 
-__all__ = ["Broken", "Change", "Compared", "Incumbent", "Inference", "Prices", "Problem", "Report", "Segment", "Space", "TimeS", "Training", "Trial", "TrialEntry", "Tune", "Value", "Width"]
+__all__ = ["Broken", "Change", "Compared", "Incumbent", "Inference", "Origin", "Population", "Prices", "Problem", "Report", "Schedule", "Segment", "Space", "TimeS", "Training", "Trial", "TrialEntry", "Tune", "Value", "Width"]
 
 
 class Value(Record):
@@ -111,6 +111,17 @@ class Prices(Record):
     trials: List[Trial] = key("of the trials, in their order")
 
 
+class Population(Record):
+    """Members that all run to the end, the worst of which are replaced by children of the best."""
+
+    every: int = key("units of a generation, behind which the worst are replaced")
+    factors: List[float] = key("by one of these a number that is not drawn anew is multiplied")
+    kept: List[str] = key("hyper-parameters that a child takes as they are")
+    members: int = key()
+    redrawn: float = key("how probable it is that a hyper-parameter of a child is drawn anew")
+    replaced: float = key("share of the members that are replaced")
+
+
 class Space(Record):
     """An object of the document."""
 
@@ -142,6 +153,7 @@ class Problem(Record):
     max_units: int = key()
     maximizes: bool = key()
     min_units: int = key("before a trial may be stopped, and of a complete one")
+    population: Optional[Population] = key("members that all run to the end, the worst of which are replaced by children of the best")
     probes: int = key("so many trials tell whether the lowest rung says anything")
     proposals: Literal["random", "density", "priced"] = key()
     reduction: int = key("of so many trials that reach a rung one goes on")
@@ -158,6 +170,15 @@ class Problem(Record):
     widths: List[Width] = key("on how much a trial may run")
 
 
+class Schedule(Record):
+    """An object of the document."""
+
+    configuration: List[float] = key()
+    from_: int = key("units, both included", name="from")
+    to: int = key()
+    trial: int = key()
+
+
 class Segment(Record):
     """An object of the document."""
 
@@ -167,6 +188,14 @@ class Segment(Record):
     slots: int = key()
     start_s: float = key("", "s")
     to: int = key()
+    trial: int = key()
+
+
+class Origin(Record):
+    """The trial with whose state it began, and after which unit; absent: it began at unit 0."""
+
+    unit: int = key()
+    redrawn: List[str] = key("hyper-parameters that were drawn anew")
     trial: int = key()
 
 
@@ -182,9 +211,10 @@ class TrialEntry(Record):
     """An object of the document."""
 
     configuration: List[float] = key("a value of each hyper-parameter: a number, or the index of a choice")
+    origin: Optional[Origin] = key("the trial with whose state it began, and after which unit; absent: it began at unit 0")
     reason: str = key("of one that failed")
     reports: List[Report] = key()
-    state: Literal["paused", "complete", "diverged", "failed", "stopped"] = key()
+    state: Literal["paused", "complete", "diverged", "failed", "stopped", "replaced"] = key()
     unit_s: float = key("", "s")
 
 
@@ -202,6 +232,7 @@ class Tune(Answer):
     incumbents: List[Incumbent] = key("each better than the one before")
     prices: Optional[Prices] = key("what the cost model says of configurations")
     problem: Problem = key()
+    schedule: Optional[List[Schedule]] = key("of a population: with which hyper-parameters the best value came about")
     seeds: int = key()
     segments: List[Segment] = key("where trials ran when, by start")
     source: str = key("the table, or the program")
