@@ -34,12 +34,10 @@ static const CommandEntry kEntry(
       command.option("--target", options->target, "The tuning ends when a value is as good (overrides the file)");
       command.option("--max-time", options->maxTime, "Nothing begins later, as in '2 h'");
       command
-          .option(
-              "--proposals", options->proposals,
-              "How configurations are proposed: 'density' (as BOHB does), 'priced' (the same for each second that a "
-              "unit is expected to take), or 'random'")
-          .oneOf({"density", "priced", "random"})
-          .showDefault();
+          .option("--proposals", options->proposals,
+                  "How configurations are proposed: 'density' (as BOHB does; the default), 'priced' (the same for each "
+                  "second that a unit is expected to take), or 'random'")
+          .oneOf({"density", "priced", "random"});
       command
           .option("--sharing", options->sharing,
                   "How devices are given to trials: 'joint' with the search, or 'fixed:2', two for each")

@@ -1,6 +1,7 @@
 #include "lib/driver/tuning/EngineTrials.h"
 #include "lib/support/documents/AnswerFile.h"
 #include "lib/support/documents/JsonText.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 #include <algorithm>
 #include <chrono>
@@ -62,6 +63,35 @@ std::string configurationJson(const tuning::TuningProblem &problem, const tuning
   }
   addPassedValues(object, problem, configuration);
   return jsonText(std::move(object)) + "\n";
+}
+
+/// Files of a trial's folder that are not its program's: Accord's, and those that engines write beside it.
+constexpr llvm::StringRef kOwnFiles[] = {"configuration.json",
+                                         "values",
+                                         "failed",
+                                         "origin.json",
+                                         "output",
+                                         "exit",
+                                         ".exit",
+                                         "refused",
+                                         "script",
+                                         "launch",
+                                         "hosts"};
+
+/// Says from whose state a trial began.
+std::string originJson(const tuning::Origin &origin) {
+  return jsonText(llvm::json::Object{{"trial", origin.trial}, {"unit", origin.unit}}) + "\n";
+}
+
+/// Copies what a program has saved, links as links.
+std::error_code copyState(const fs::path &from, const fs::path &to) {
+  std::error_code failed;
+  fs::create_directories(to, failed);
+  for (fs::directory_iterator entry(from, failed), end; !failed && entry != end; entry.increment(failed))
+    if (!llvm::is_contained(kOwnFiles, entry->path().filename().string()))
+      fs::copy(entry->path(), to / entry->path().filename(),
+               fs::copy_options::recursive | fs::copy_options::copy_symlinks, failed);
+  return failed;
 }
 
 /// The last line that a program wrote, which often says why it ended.
@@ -193,6 +223,34 @@ void EngineTrials::readValues(unsigned trial) {
   }
 }
 
+Result<void> EngineTrials::inherit(unsigned trial, const tuning::Origin &origin) {
+  const std::string folder = folderOf(trial), parent = folderOf(origin.trial), mark = originJson(origin);
+  std::error_code failed;
+  if (fs::exists(folder, failed)) {
+    if (readAll(folder + "/origin.json") == mark)
+      return {};
+    return Error{Code::BadCommandLine,
+                 fmt::format("'{}' has a trial of another tuning: name another folder, or remove it", folder)};
+  }
+  readValues(origin.trial);
+  if (courses_[origin.trial].values.size() > static_cast<size_t>(origin.unit))
+    return Error{Code::BadCommandLine,
+                 fmt::format("trial {} begins with the state of trial {} after unit {}, but that one has gone on: its "
+                             "program ran beyond ACCORD_UNITS, or '{}' was removed; tune into another folder",
+                             trial, origin.trial, origin.unit, folder)};
+  const std::string part = folder + ".part"; // what is left of a copy that was interrupted
+  fs::remove_all(part, failed);
+  if (!failed)
+    failed = copyState(parent, part);
+  if (!failed && !(std::ofstream(part + "/origin.json") << mark).flush())
+    failed = std::make_error_code(std::errc::io_error);
+  if (!failed)
+    fs::rename(part, folder, failed);
+  if (failed)
+    return Error{Code::CannotWrite, fmt::format("'{}' cannot be copied to '{}': {}", parent, folder, failed.message())};
+  return {};
+}
+
 Result<void> EngineTrials::start(const tuning::Segment &segment, const tuning::Configuration &configuration,
                                  int64_t until) {
   if (auto alone = endEarlierPrograms(); !alone)
@@ -203,7 +261,8 @@ Result<void> EngineTrials::start(const tuning::Segment &segment, const tuning::C
   std::error_code failed;
   fs::create_directories(folder, failed);
   const std::string file = folder + "/configuration.json";
-  if (fs::exists(file) && readAll(file) != json)
+  const bool isOthers = segment.from == 0 && fs::exists(folder + "/origin.json", failed);
+  if (isOthers || (fs::exists(file) && readAll(file) != json))
     return Error{Code::BadCommandLine,
                  fmt::format("'{}' has a trial of another tuning: name another folder, or remove it", folder)};
   if (!(std::ofstream(file) << json).flush())

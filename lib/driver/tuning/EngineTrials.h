@@ -5,6 +5,10 @@
 // once the state behind it is saved), ACCORD_TRIAL (its number) and ACCORD_TRIAL_FOLDER. It goes on from the state that
 // it has saved there, and begins in the folder in which `accord tune` was called.
 //
+// A trial that begins with the state of another one begins with a copy of that one's folder, but for the files that are
+// Accord's own. Programs need nothing for that: they load what they have saved, and read their hyper-parameters from
+// ACCORD_CONFIGURATION. Units that are inherited count in ACCORD_UNITS.
+//
 // Values stay in the folders, so a tuning that was interrupted goes on with them: it comes to the same result as if it
 // had not been, where a program says the same for the same configuration.
 #pragma once
@@ -35,6 +39,9 @@ public:
   static std::string prefixOf(const std::string &folder);
 
   std::optional<tuning::Configuration> accept(tuning::Configuration proposed) override { return proposed; }
+  /// Copies the folder of the other trial, unless it has been done: a mark says from where. Errors A0803 where it
+  /// cannot be copied, A0801 where the folder is another trial's, or the other trial has gone on since.
+  Result<void> inherit(unsigned trial, const tuning::Origin &origin) override;
   /// Error A0803 where the folder cannot be written, A0801 where it has trials of another tuning, and those of the
   /// engine.
   Result<void> start(const tuning::Segment &segment, const tuning::Configuration &configuration,

@@ -53,6 +53,8 @@ public:
     report.problem = std::move(*asked);
     report.seeds = options.seeds;
     namePrices();
+    if (!fitsPopulation())
+      return end(kWrongInput);
     if (options.table.empty() == options.engine.empty())
       return wrong(
           "expected either --table TABLE.csv, of trials that were run before, or --engine, on which programs run");
@@ -86,12 +88,40 @@ private:
 
   // ---- What is asked
 
+  /// False after an error, where something is asked that a population does not have.
+  bool fitsPopulation() {
+    if (!report.problem.population)
+      return true;
+    const char *wrong =
+        !options.table.empty()
+            ? "--table: rows of a table keep their hyper-parameters to the end, and those of a population change: "
+              "--engine runs its programs"
+        : options.trials             ? "--trials: the population says how many members it has"
+        : !options.proposals.empty() ? "--proposals: members of a population begin evenly, others near to their parents"
+                                     : nullptr;
+    if (!wrong)
+      return true;
+    auto diagnostic = workspace.diagnostics().error(Code::BadCommandLine, {}, wrong);
+    if (const ast::Declaration *block = tuningBlock())
+      if (auto at = populationPlace(*block))
+        diagnostic.note(*at, "the population is here");
+    return false;
+  }
+
+  /// The block of the file that is tuned.
+  const ast::Declaration *tuningBlock() {
+    for (const ast::Declaration &block : workspace.program().main()->declarations)
+      if (block.kind == ast::DeclarationKind::Tuning && block.name.text == report.problem.name)
+        return &block;
+    return nullptr;
+  }
+
   bool readSettings() {
     TuningProblem &problem = report.problem;
     problem.seed = static_cast<uint64_t>(options.seed);
     if (options.trials)
       problem.trials = *options.trials;
-    else if (problem.trials == 1)
+    else if (problem.trials == 1 && !problem.population)
       problem.trials = 100;
     if (options.target) {
       if (!std::isfinite(*options.target))
@@ -108,7 +138,10 @@ private:
       problem.devices = std::max<int64_t>(1, options.devices);
       problem.devicesPerNode = options.devicesPerNode > 0 ? options.devicesPerNode : problem.devices;
     }
-    auto own = wayOf(options.proposals + "/" + options.sharing);
+    auto own = wayOf((problem.population          ? "random"
+                      : options.proposals.empty() ? "density"
+                                                  : options.proposals) +
+                     "/" + options.sharing);
     if (!own)
       return false;
     ways.push_back(*own);
@@ -275,11 +308,16 @@ private:
     return true;
   }
 
-  /// Configurations of an earlier tuning in this one's space, the best first. Adds to `left` why others are none.
+  /// Configurations of an earlier tuning in this one's space, the best first. Adds to `left` why others are none. Of
+  /// trials that began with the state of others it is that of the first one, since a new trial begins at unit 0, too.
   std::vector<CarriedConfiguration> rankedOf(const TuningReport &earlier, std::map<std::string, size_t> &left) const {
     const TuningProblem &problem = report.problem;
     std::vector<std::pair<double, CarriedConfiguration>> out;
     for (const Trial &trial : earlier.result.trials) {
+      const Trial *founder = &trial;
+      for (auto at = static_cast<size_t>(&trial - earlier.result.trials.data());
+           founder->origin && founder->origin->trial < at; founder = &earlier.result.trials[at])
+        at = founder->origin->trial;
       double best = std::numeric_limits<double>::infinity();
       for (const Report &one : trial.reports)
         if (std::isfinite(one.value))
@@ -287,7 +325,7 @@ private:
       if (!std::isfinite(best))
         continue;
       CarriedConfiguration made =
-          carry(earlier.problem.space, earlier.problem.scales, trial.configuration, problem.space, problem.scales);
+          carry(earlier.problem.space, earlier.problem.scales, founder->configuration, problem.space, problem.scales);
       if (made.outside.empty())
         out.emplace_back(best, std::move(made));
       else
@@ -322,12 +360,11 @@ private:
 
   /// The blocks whose networks the tuning prices, if it names them.
   void namePrices() {
-    for (const ast::Declaration &block : workspace.program().main()->declarations)
-      if (block.kind == ast::DeclarationKind::Tuning && block.name.text == report.problem.name)
-        if (const PricedBlocks blocks = pricedBlocks(block); !blocks.training.empty()) {
-          report.prices.emplace();
-          report.prices->training = blocks.training.text, report.prices->inference = blocks.inference.text;
-        }
+    if (const ast::Declaration *block = tuningBlock())
+      if (const PricedBlocks blocks = pricedBlocks(*block); !blocks.training.empty()) {
+        report.prices.emplace();
+        report.prices->training = blocks.training.text, report.prices->inference = blocks.inference.text;
+      }
   }
 
   /// Once the devices are known: reads the networks and prices some configurations, all where they are few, so that

@@ -14,9 +14,10 @@ struct TuneOptions {
   int64_t devicesPerNode = 0;             ///< 0: all on one node
   std::optional<int64_t> trials;
   std::optional<double> target;
-  std::string maxTime;                                  ///< "2h"; empty: no limit
-  std::string proposals = "density", sharing = "joint"; ///< "fixed:0.5", "fixed:2": devices of each trial
-  std::vector<std::string> compare;                     ///< other ways to tune: "random/fixed:1"
+  std::string maxTime;              ///< "2h"; empty: no limit
+  std::string proposals;            ///< empty: "density"
+  std::string sharing = "joint";    ///< "fixed:0.5", "fixed:2": devices of each trial
+  std::vector<std::string> compare; ///< other ways to tune: "random/fixed:1"
   int64_t seed = 1, seeds = 1;
   std::vector<std::string> history; ///< folders of earlier tunings
   std::string output;               ///< folder; empty: nothing is written, but for programs

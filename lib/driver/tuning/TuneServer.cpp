@@ -39,14 +39,11 @@ public:
   }
 
   int run() {
-    const std::pair<bool, const char *> others[] = {{options.trials.has_value(), "--trials"},
-                                                    {options.target.has_value(), "--target"},
-                                                    {!options.maxTime.empty(), "--max-time"},
-                                                    {!options.history.empty(), "--history"},
-                                                    {options.devices > 0, "--devices"},
-                                                    {options.devicesPerNode > 0, "--node"},
-                                                    {options.proposals != "density", "--proposals"},
-                                                    {options.sharing != "joint", "--sharing"}};
+    const std::pair<bool, const char *> others[] = {
+        {options.trials.has_value(), "--trials"},    {options.target.has_value(), "--target"},
+        {!options.maxTime.empty(), "--max-time"},    {!options.history.empty(), "--history"},
+        {options.devices > 0, "--devices"},          {options.devicesPerNode > 0, "--node"},
+        {!options.proposals.empty(), "--proposals"}, {options.sharing != "joint", "--sharing"}};
     for (auto [isGiven, name] : others)
       if (isGiven)
         return wrong(fmt::format("{} is of hyper-parameters, and '{}' tunes a server", name, report.problem.name));

@@ -15,7 +15,8 @@ struct RequestKey {
 };
 
 /// Keys of a block, in the order of messages: "train", "infer" and their "search", "checkpoint" and "data"; "sparsity",
-/// "tuning", "ensemble"; "jobs" and its "job", "configuration" and "choice". Empty for another block.
+/// "tuning" and its "population", "ensemble"; "jobs" and its "job", "configuration" and "choice". Empty for another
+/// block.
 const std::vector<RequestKey> &requestKeysOf(llvm::StringRef block);
 /// Their names alone.
 const std::vector<std::string> &requestKeyNames(llvm::StringRef block);

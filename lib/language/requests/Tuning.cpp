@@ -13,7 +13,7 @@ using tuning::HyperParameter;
 /// Enough that ranks without any agreement pass `kMinAgreement` in one of ten cases.
 constexpr int64_t kProbes = 8;
 constexpr int64_t kMaxUnits = 1'000'000, kMaxTrials = 100'000, kMaxDevices = 4096, kMaxPerDevice = 16;
-constexpr int64_t kMaxParameters = 64, kMaxHours = 10'000;
+constexpr int64_t kMaxParameters = 64, kMaxHours = 10'000, kMaxMembers = 10'000;
 
 class TuningReader {
 public:
@@ -35,7 +35,9 @@ public:
           readParameter(parameter);
       else if (node && node->kind.text == "scale")
         scaleNodes.push_back(node);
-      else if (node && node->kind.text != "search")
+      else if (node && node->kind.text == "population" && reader.once(node->kind))
+        readPopulation(*node);
+      else if (node && node->kind.text != "search" && node->kind.text != "population")
         reader.unknown(node->kind, requestKeyNames("tuning"), /*pair=*/false);
       else if (!node)
         diags.error(Code::UnknownEntryKind, entry.range, "a tuning has no paths");
@@ -51,6 +53,7 @@ public:
     if (!hasObjective)
       lacks("has no objective", "maximize accuracy");
     checkPrices();
+    checkPopulation();
     addWidths();
     readScales();
   }
@@ -81,7 +84,8 @@ private:
 
   void readPair(const ast::KeyValue &pair, const ast::Entry &entry) {
     const std::string &key = pair.key.text;
-    if (!llvm::is_contained(requestKeyNames("tuning"), key) || key == "search" || key == "scale") {
+    static constexpr llvm::StringRef kNodes[] = {"search", "scale", "population"};
+    if (!llvm::is_contained(requestKeyNames("tuning"), key) || llvm::is_contained(kNodes, key)) {
       reader.unknown(pair.key, requestKeyNames("tuning"), /*pair=*/true);
       return;
     }
@@ -123,6 +127,105 @@ private:
                  {"devices", [&](const Constant &value) { devices(value); }},
                  {"speed", [&](const Constant &value) { speeds(value, key, kMaxDevices, 1e6, speedOf); }},
                  {"shared", [&](const Constant &value) { speeds(value, key, kMaxPerDevice, 1, sharedOf); }}});
+  }
+
+  // ---- Populations
+
+  /// population { members = 8, every = 2, replaced = 25 %, redrawn = 25 %, factors = {0.8, 1.25}, fixed = {width} }
+  void readPopulation(const ast::Node &node) {
+    tuning::Population &population = out.population.emplace();
+    BlockReader block(diags, reader.lookup, "a population");
+    const std::vector<std::string> &keys = requestKeyNames("population");
+    for (const ast::Entry &inner : node.entries) {
+      auto *pair = inner.as<ast::KeyValue>();
+      auto *other = inner.as<ast::Node>();
+      if (pair && llvm::is_contained(keys, pair->key.text))
+        block.read(*pair, inner, populationKeys(block, population));
+      else if (pair || other)
+        block.unknown(pair ? pair->key : other->kind, keys, pair != nullptr);
+      else
+        diags.error(Code::UnknownEntryKind, inner.range, "a population holds settings");
+    }
+    if (!block.given("members"))
+      diags.error(Code::MissingKey, node.kind.range, "the population does not say how many members it has")
+          .help("for example: members = 8");
+    if (const SourceRange *at = block.given("every"))
+      everyAt = *at;
+  }
+
+  BlockReader::KeyReaders populationKeys(BlockReader &block, tuning::Population &population) {
+    auto whole = [&block](const char *key, int64_t min, int64_t max, int64_t &to) {
+      return [&block, &to, key, min, max](const Constant &value) {
+        to = block.integer(value, key, min, max).value_or(to);
+      };
+    };
+    return {{"members", whole("members", 2, kMaxMembers, population.members)},
+            {"every", whole("every", 1, kMaxUnits, population.every)},
+            {"replaced",
+             [&](const Constant &value) {
+               auto share = block.number(value, "replaced", 0, Rational(1) / Rational(2));
+               if (share && share->isZero())
+                 diags.error(Code::OutOfRange, value.range, "'replaced' is above 0")
+                     .help("'units' with one number and no population trains all to the end");
+               else if (share)
+                 population.replaced = share->toDouble();
+             }},
+            {"redrawn",
+             [&](const Constant &value) {
+               if (auto share = block.number(value, "redrawn", 0, 1))
+                 population.redrawn = share->toDouble();
+             }},
+            {"factors",
+             [&](const Constant &value) {
+               population.factors.clear();
+               for (const Constant &one : membersOf(value))
+                 if (auto factor = block.number(one, "factors", 0, 1000)) {
+                   if (factor->isZero())
+                     diags.error(Code::OutOfRange, one.range, "'factors' are above 0");
+                   population.factors.push_back(factor->toDouble());
+                 }
+             }},
+            {"fixed", [&](const Constant &value) { fixed = membersOf(value); }}};
+  }
+
+  /// What is known once all of the block is read: names that are kept, and keys that say how trials are stopped.
+  void checkPopulation() {
+    const SourceRange *population = reader.given("population");
+    if (!population || !out.population)
+      return;
+    for (const Constant &one : fixed) {
+      auto *word = one.as<Word>();
+      auto found = std::ranges::find(out.space, word ? word->text : "", &HyperParameter::name);
+      if (found != out.space.end())
+        out.population->fixed.push_back(word->text);
+      else if (!one.failed())
+        diags.error(Code::UnknownName, one.range,
+                    word ? fmt::format("the tuning has no hyper-parameter '{}'", word->text)
+                         : fmt::format("'fixed' are names of hyper-parameters, not {}", one.describe()));
+    }
+    for (const char *key : {"reduction", "probes", "stops", "stop_below", "trials"})
+      if (const SourceRange *at = reader.given(key))
+        diags
+            .error(Code::DuplicateKey, *at,
+                   fmt::format("'{}' is stated, but all members of a population run to the end", key))
+            .note(*population, "the population is here")
+            .help("leave it out");
+    if (const SourceRange *at = reader.given("units"); at && out.minUnits != out.maxUnits)
+      diags.error(Code::WrongType, *at, "'units' is one number where a population is trained: none is stopped before")
+          .note(*population, "the population is here");
+    if (reader.given("units") && out.population->every >= out.maxUnits)
+      diags.error(
+          Code::OutOfRange, everyAt.value_or(*population),
+          fmt::format("a generation is shorter than the training, but of {} and {} units nobody would be replaced",
+                      out.population->every, out.maxUnits));
+    for (const HyperParameter &parameter : out.space)
+      if (parameter.name == "origin" || parameter.name == "origin_unit")
+        diags.error(Code::DuplicateName, *population,
+                    fmt::format("a hyper-parameter of a population is not called '{}', as a column of trials.csv is",
+                                parameter.name));
+    out.probes = 0;
+    const int64_t generations = (out.maxUnits + out.population->every - 1) / out.population->every;
+    out.trials = out.population->members * generations; // more can not begin
   }
 
   /// A block of the file, which `pricedBlocks` reads.
@@ -517,6 +620,8 @@ private:
   std::map<std::string, SourceRange> parameterAt;
   std::vector<const ast::Node *> scaleNodes;
   std::vector<std::pair<tuning::ScaleRule, SourceRange>> scaleAt; ///< rules with the places of what they scale by
+  Constants fixed;                                                ///< names that `population` does not change
+  std::optional<SourceRange> everyAt;                             ///< where `population` says how long a generation is
   std::map<int64_t, double> speedOf, sharedOf, pricedSpeeds;
 };
 
@@ -530,6 +635,13 @@ std::optional<tuning::TuningProblem> tuningRequest(const ast::Declaration &block
   if (diags.errors() != before)
     return std::nullopt;
   return std::move(reader.out);
+}
+
+std::optional<SourceRange> populationPlace(const ast::Declaration &block) {
+  for (const ast::Entry &entry : block.entries)
+    if (auto *node = entry.as<ast::Node>(); node && node->kind.text == "population")
+      return node->kind.range;
+  return std::nullopt;
 }
 
 PricedBlocks pricedBlocks(const ast::Declaration &block) {

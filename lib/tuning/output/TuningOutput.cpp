@@ -44,6 +44,20 @@ void describePassed(JsonFields &f, PassedValue &passed) {
   f.field("name", passed.name).field("value", passed.value, kAnyNumber);
 }
 
+void describePopulation(JsonFields &f, Population &population) {
+  f.field("members", population.members, IntegerRange{2})
+      .about("units of a generation, behind which the worst are replaced")
+      .field("every", population.every, kFromOne)
+      .about("share of the members that are replaced")
+      .field("replaced", population.replaced, NumberRange{0, 0.5, true})
+      .about("how probable it is that a hyper-parameter of a child is drawn anew")
+      .field("redrawn", population.redrawn, kShare)
+      .about("by one of these a number that is not drawn anew is multiplied")
+      .field("factors", population.factors, NumberRange{.open = true})
+      .about("hyper-parameters that a child takes as they are")
+      .field("fixed", population.fixed);
+}
+
 void describeProblem(JsonFields &f, TuningProblem &problem) {
   f.field("name", problem.name)
       .about("as the program calls it")
@@ -88,7 +102,9 @@ void describeProblem(JsonFields &f, TuningProblem &problem) {
       .maybe("target", problem.target, kAnyNumber)
       .field("seed", problem.seed)
       .about("configurations that were proposed before all others")
-      .field("first", problem.first, [](JsonVisitor &v, Configuration &one) { visitValue(v, one, kAnyNumber); });
+      .field("first", problem.first, [](JsonVisitor &v, Configuration &one) { visitValue(v, one, kAnyNumber); })
+      .about("members that all run to the end, the worst of which are replaced by children of the best")
+      .maybe("population", problem.population, describePopulation);
 }
 
 void describeReport(JsonFields &f, Report &report) {
@@ -102,7 +118,8 @@ void describeReport(JsonFields &f, Report &report) {
 void describeTrial(JsonFields &f, Trial &trial) {
   f.field("state", trial.state,
           [](JsonVisitor &v, Trial::State &one) {
-            v.oneOf(one, {"paused", "complete", "diverged", "failed", "stopped"}, "unknown state of a trial");
+            v.oneOf(one, {"paused", "complete", "diverged", "failed", "stopped", "replaced"},
+                    "unknown state of a trial");
           })
       .about("a value of each hyper-parameter: a number, or the index of a choice")
       .field("configuration", trial.configuration, kAnyNumber)
@@ -111,7 +128,14 @@ void describeTrial(JsonFields &f, Trial &trial) {
       .about("of one that failed")
       .field("reason", trial.reason)
       .about("what the program got instead of values in base terms, and ratios of widths beside them")
-      .maybe("passed", trial.passed, describePassed);
+      .maybe("passed", trial.passed, describePassed)
+      .about("the trial with whose state it began, and after which unit; absent: it began at unit 0")
+      .maybe("origin", trial.origin, [](JsonFields &g, Origin &origin) {
+        g.field("trial", origin.trial)
+            .field("unit", origin.unit, kFromOne)
+            .about("hyper-parameters that were drawn anew")
+            .field("redrawn", origin.redrawn);
+      });
 }
 
 void describeSegment(JsonFields &f, Segment &segment) {
@@ -138,7 +162,7 @@ std::string interval(const SeedMean &mean, const std::function<std::string(doubl
 }
 
 const char *wordOf(Trial::State state) {
-  static constexpr const char *kWords[] = {"paused", "complete", "diverged", "failed", "stopped"};
+  static constexpr const char *kWords[] = {"paused", "complete", "diverged", "failed", "stopped", "replaced"};
   return kWords[static_cast<size_t>(state)];
 }
 
@@ -146,6 +170,69 @@ const char *wordOf(Trial::State state) {
 void addPassedLine(SummaryLines &lines, const Trial &trial) {
   if (!trial.passed.empty())
     lines.add("passed", passedText(trial.passed) + " (the configuration is in base terms)");
+}
+
+/// With what the units of a training ran.
+struct ScheduleStep {
+  int64_t from = 1, to = 1; ///< units, both included
+  unsigned trial = 0;
+  Configuration configuration = {};
+};
+
+/// How the best value came about: the trials from whose state the best one began, the first one first. Empty where no
+/// trial has a value.
+std::vector<ScheduleStep> scheduleOf(const TuningResult &result) {
+  std::vector<ScheduleStep> out;
+  if (result.incumbents.empty())
+    return out;
+  unsigned trial = result.incumbents.back().trial;
+  for (int64_t to = result.incumbents.back().unit;;) {
+    const Trial &one = result.trials[trial];
+    out.push_back({one.inherited() + 1, to, trial, one.configuration});
+    if (!one.origin || one.origin->trial >= trial) // what a document says wrongly is found by its verifier
+      break;
+    to = one.origin->unit, trial = one.origin->trial;
+  }
+  std::ranges::reverse(out);
+  return out;
+}
+
+void describeStep(JsonFields &f, ScheduleStep &step) {
+  f.about("units, both included")
+      .field("from", step.from, kFromOne)
+      .field("to", step.to, kFromOne)
+      .field("trial", step.trial)
+      .field("configuration", step.configuration, kAnyNumber);
+}
+
+/// What stayed as it was in one line, and a line for each hyper-parameter that changed: "units 1-4: 0.01; 5-8: 0.008".
+void addScheduleLines(SummaryLines &lines, const SearchSpace &space, const std::vector<ScheduleStep> &steps) {
+  std::string kept;
+  SummaryLines schedule(lines);
+  schedule.text.clear();
+  for (size_t p = 0; p < space.size(); ++p) {
+    auto text = [&](const ScheduleStep &step) {
+      return space[p].kind == HyperParameter::Kind::Real ? fmt::format("{:.4g}", step.configuration[p])
+                                                         : valueText(space[p], step.configuration[p]);
+    };
+    std::string line;
+    size_t values = 0;
+    for (size_t i = 0, next; i < steps.size(); i = next, ++values) {
+      for (next = i + 1; next < steps.size() && steps[next].configuration[p] == steps[i].configuration[p];)
+        ++next;
+      line += fmt::format("{}{}", i ? "; " : "units ", steps[i].from);
+      if (steps[next - 1].to > steps[i].from)
+        line += fmt::format("-{}", steps[next - 1].to);
+      line += ": " + text(steps[i]);
+    }
+    if (values > 1)
+      schedule.add(space[p].name, line);
+    else
+      kept += fmt::format("{}{} {}", kept.empty() ? "" : ", ", space[p].name, text(steps.front()));
+  }
+  if (!kept.empty())
+    lines.add("configuration", kept);
+  lines.text += schedule.text;
 }
 
 std::string comparisonText(const TuningReport &report, const TextStyle &style) {
@@ -196,6 +283,9 @@ void describe(JsonFields &f, TuningReport &report) {
       .field("time_s", report.result.seconds)
       .field("device_s", report.result.deviceSeconds)
       .field("units", report.result.units)
+      .about("of a population: with which hyper-parameters the best value came about")
+      .computedIf(
+          report.problem.population.has_value(), "schedule", [&] { return scheduleOf(report.result); }, describeStep)
       .about("what the cost model says of configurations")
       .maybe("prices", report.prices)
       .field("seeds", report.seeds, kFromOne)
@@ -239,22 +329,31 @@ std::string tuningText(const TuningReport &report, const TextStyle &style) {
     const Incumbent &best = result.incumbents.back();
     lines.add("best", fmt::format("{} {:.6g}, of trial {} after {} of {} units", problem.objective, best.value,
                                   best.trial, best.unit, problem.maxUnits));
-    lines.add("configuration", configurationText(problem.space, result.trials[best.trial].configuration));
+    if (problem.population)
+      addScheduleLines(lines, problem.space, scheduleOf(result));
+    else
+      lines.add("configuration", configurationText(problem.space, result.trials[best.trial].configuration));
     addPassedLine(lines, result.trials[best.trial]);
   }
-  std::array<size_t, 5> count{};
+  std::array<size_t, 6> count{};
   for (const Trial &trial : result.trials)
     ++count[static_cast<size_t>(trial.state)];
   std::string states;
   for (size_t i = 0; i < count.size(); ++i)
     if (count[i])
       states += fmt::format("{}{} {}", states.empty() ? "" : ", ", count[i], wordOf(static_cast<Trial::State>(i)));
-  lines.add("trials", fmt::format("{}: {}; {} units, {:.0f} % of training all to the end", result.trials.size(),
+  const auto begun = result.trials.size() - size_t(std::ranges::count_if(result.trials, [](const Trial &one) {
+                       return one.origin.has_value(); // these began with the units of others
+                     }));
+  lines.add("trials", fmt::format("{}: {}; {} units, {:.0f} % of training {} to the end", result.trials.size(),
                                   states.empty() ? "none" : states, result.units,
-                                  result.trials.empty() ? 0.0
-                                                        : 100.0 * static_cast<double>(result.units) /
-                                                              static_cast<double>(problem.maxUnits) /
-                                                              static_cast<double>(result.trials.size())));
+                                  begun == 0 ? 0.0
+                                             : 100.0 * static_cast<double>(result.units) /
+                                                   static_cast<double>(problem.maxUnits) / static_cast<double>(begun),
+                                  problem.population ? fmt::format("{} members", begun) : "all"));
+  if (problem.population && report.status == TuningReport::Status::Ended &&
+      std::ranges::none_of(result.trials, [](const Trial &one) { return one.state == Trial::State::Complete; }))
+    lines.add("population", "ended early: all its members had diverged or failed, so that nobody could be a parent");
   const double all = static_cast<double>(problem.devices) * result.seconds;
   lines.add("time",
             fmt::format("{} on {} device{}, of which {:.0f} % were in use", seconds(result.seconds), problem.devices,
@@ -280,6 +379,10 @@ std::string tuningText(const TuningReport &report, const TextStyle &style) {
 
 AnswerFiles filesOf(const TuningReport &report) {
   std::string table;
+  const bool isPopulation =
+      report.problem.population.has_value(); // no table of complete trainings: it begins otherwise
+  if (isPopulation)
+    table += "origin,origin_unit,";
   for (const HyperParameter &parameter : report.problem.space)
     table += calibrate::csvCell(parameter.name) + ",";
   table += "seconds";
@@ -287,13 +390,17 @@ AnswerFiles filesOf(const TuningReport &report) {
     table += fmt::format(",{}", unit);
   table += "\n";
   for (const Trial &trial : report.result.trials) {
+    if (isPopulation)
+      table += trial.origin ? fmt::format("{},{},", trial.origin->trial, trial.origin->unit) : ",,";
     for (size_t i = 0; i < trial.configuration.size(); ++i)
       table += calibrate::csvCell(valueText(report.problem.space[i], trial.configuration[i])) + ",";
     table += fmt::format("{}", trial.unitSeconds);
-    for (size_t unit = 0; unit < static_cast<size_t>(report.problem.maxUnits); ++unit)
-      table += unit >= trial.reports.size()               ? ","
-               : std::isfinite(trial.reports[unit].value) ? fmt::format(",{}", trial.reports[unit].value)
-                                                          : ",nan";
+    for (int64_t unit = 1; unit <= report.problem.maxUnits; ++unit) {
+      const auto index = static_cast<size_t>(unit - trial.inherited() - 1); // large before its first unit
+      table += index >= trial.reports.size()               ? ","
+               : std::isfinite(trial.reports[index].value) ? fmt::format(",{}", trial.reports[index].value)
+                                                           : ",nan";
+    }
     table += "\n";
   }
   return {{kTuningFile, jsonText(toDocument(report)) + "\n"},

@@ -5,6 +5,8 @@
 // the same seed gives the same trials in the same order, whatever the clock of a machine says.
 #pragma once
 #include "lib/tuning/problem/ScaleRules.h"
+#include <algorithm>
+#include <cmath>
 #include <optional>
 
 namespace accord::tuning {
@@ -31,6 +33,19 @@ enum class Sharing : uint8_t {
 struct Width {
   int64_t slots = 1;
   double speed = 1; ///< above 0; where trials share a device, that of one beside as many as fit
+};
+
+/// Population-based training (Jaderberg et al., arXiv 1711.09846): hyper-parameters change while trainings run.
+///
+/// So many members run side by side, all for `every` units: a generation. Then the worst are replaced by children of
+/// the best: a child is a new trial that begins with its parent's state, and with hyper-parameters near its parent's.
+struct Population {
+  int64_t members = 8;   ///< 2 or more
+  int64_t every = 1;     ///< units of a generation; the last one may be shorter
+  double replaced = 0.2; ///< share of the members that are replaced, rounded up; above 0, at most a half
+  double redrawn = 0.25; ///< how probable it is that a hyper-parameter of a child is drawn anew from its range
+  std::vector<double> factors{0.8, 1.25}; ///< by one of these a number that is not drawn anew is multiplied
+  std::vector<std::string> fixed = {};    ///< hyper-parameters that a child takes as they are
 };
 
 struct TuningProblem {
@@ -63,6 +78,8 @@ struct TuningProblem {
   std::optional<double> target = {}; ///< the tuning ends when a value is as good
   uint64_t seed = 1;
   std::vector<Configuration> first = {}; ///< proposed before all others: what was good in earlier tunings
+  /// All members run to the end: `minUnits` is `maxUnits`, and `reduction`, `probes` and `stops` say nothing.
+  std::optional<Population> population = {};
 };
 
 /// What a trial said after a unit.
@@ -81,19 +98,31 @@ struct Segment {
   double start = 0, end = 0;
 };
 
+/// From whose state a trial begins.
+struct Origin {
+  unsigned trial = 0;
+  int64_t unit = 0;                      ///< after which the state was taken
+  std::vector<std::string> redrawn = {}; ///< hyper-parameters that were drawn anew
+};
+
 struct Trial {
   enum class State : uint8_t {
     Paused,   ///< others were better at its rung
     Complete, ///< all units
     Diverged, ///< a value that is not finite
     Failed,   ///< the program ended without a value
-    Stopped   ///< its curve does not come to the best value
+    Stopped,  ///< its curve does not come to the best value
+    Replaced  ///< by a child of a better member of its population
   } state = State::Paused;
   Configuration configuration;
   double unitSeconds = 1;               ///< expected of a unit on one device
-  std::vector<Report> reports = {};     ///< by unit
+  std::vector<Report> reports = {};     ///< by unit, of those that it has run itself
   std::string reason = {};              ///< of one that failed
   std::vector<PassedValue> passed = {}; ///< what the program got in other than base terms
+  std::optional<Origin> origin = {};    ///< nothing: it begins at unit 0
+
+  /// Units that it did not run, since it began with the state of another one.
+  int64_t inherited() const { return origin ? origin->unit : 0; }
 };
 
 /// The best value so far.
@@ -105,21 +134,34 @@ struct Incumbent {
 };
 
 struct TuningResult {
-  std::vector<Trial> trials;         ///< in the order in which they were proposed
+  std::vector<Trial> trials;         ///< in the order in which they were proposed, so behind those they begin from
   std::vector<Segment> segments;     ///< by start, then trial
   std::vector<Incumbent> incumbents; ///< each better than the one before
   double seconds = 0;                ///< until the last segment has ended
   double deviceSeconds = 0;          ///< shares of devices times seconds, of all segments
-  int64_t units = 0;                 ///< of all trials
+  int64_t units = 0;                 ///< that all trials have run; what is inherited does not count
 };
 
-/// Rungs: units after which the trials that go on are chosen; the last is `maxUnits`.
+/// Rungs: units after which the trials that go on are chosen; the last is `maxUnits`. Of a population they are the ends
+/// of its generations.
 inline std::vector<int64_t> rungs(const TuningProblem &problem) {
   std::vector<int64_t> out;
+  if (const auto &population = problem.population) {
+    for (int64_t units = population->every; units < problem.maxUnits; units += population->every)
+      out.push_back(units);
+    out.push_back(problem.maxUnits);
+    return out;
+  }
   for (int64_t units = problem.minUnits; units < problem.maxUnits; units *= problem.reduction)
     out.push_back(units);
   out.push_back(problem.maxUnits);
   return out;
+}
+
+/// Of so many members so many are replaced, and so many may be parents: the share rounded up, at most a half.
+inline size_t numReplaced(const Population &population, size_t members) {
+  const double share = population.replaced * static_cast<double>(members);
+  return std::min(static_cast<size_t>(std::ceil(share - 1e-9)), members > 1 ? members / 2 : 1);
 }
 
 /// Spearman's correlation of ranks from which on a rung counts.

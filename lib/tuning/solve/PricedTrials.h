@@ -26,6 +26,7 @@ public:
   std::vector<CubePoint> candidates() override { return runner_.candidates(); }
   std::optional<double> unitSeconds(const Configuration &configuration) override;
   std::vector<Width> widths(const Configuration &configuration) override;
+  Result<void> inherit(unsigned trial, const Origin &origin) override { return runner_.inherit(trial, origin); }
   Result<void> start(const Segment &segment, const Configuration &configuration, int64_t until) override {
     return runner_.start(segment, configuration, until);
   }

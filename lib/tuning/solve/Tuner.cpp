@@ -4,6 +4,7 @@
 #include "lib/tuning/solve/DensityModel.h"
 #include "lib/tuning/solve/DeviceShares.h"
 #include "lib/tuning/solve/LearningCurve.h"
+#include "lib/tuning/solve/Population.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -82,6 +83,7 @@ private:
   bool halves() const { return problem_.stops != Stops::Curves; }
   bool isBehind(unsigned trial) const;
   bool mayStillBegin() const { return static_cast<int64_t>(result_.trials.size()) < problem_.trials && !isExhausted_; }
+  void add(Configuration configuration);
 
   std::vector<unsigned> candidates() const;
   bool isProbe(unsigned trial) const {
@@ -95,6 +97,11 @@ private:
   bool begin(int64_t slots);
   void startOnAtMost(unsigned trial, int64_t slots);
   void goOnWithTheBest();
+  void beginPopulation();
+  bool isGenerationOver() const;
+  void endGeneration();
+  void replace(size_t member, unsigned parent, SplitMix random);
+  void shareAmongMembers();
   bool start(unsigned trial, int64_t slots);
   void release(unsigned trial);
   Result<void> endUnit(unsigned trial);
@@ -114,6 +121,9 @@ private:
   size_t silent_ = 0;     ///< rungs, from the lowest on, that say nothing: nobody is stopped there
   bool isJudged_ = false; ///< whether all above are known to count
   bool isStopped_ = false;
+  std::vector<unsigned> members_;   ///< trials of a population, of those that live or have just died
+  std::vector<CubePoint> founders_; ///< where its first members begin, behind `first` of the problem
+  size_t generation_ = 0;           ///< to whose rung they run
   std::optional<Error> error_;
 };
 
@@ -134,7 +144,10 @@ bool Tuning::propose() {
           point = std::move(other);
     if (number < problem_.first.size() && draw == 0)
       point = toCube(problem_.space, problem_.first[number]);
-    else if (problem_.proposals != Proposals::Random && random.unit() >= kEvenShare)
+    else if (problem_.population) {
+      if (draw == 0)
+        point = founders_[number - problem_.first.size()];
+    } else if (problem_.proposals != Proposals::Random && random.unit() >= kEvenShare)
       if (auto better = proposal(random))
         point = *better;
     if (Configuration proposed = fromCube(problem_.space, point); runner_.admits(proposed))
@@ -146,13 +159,18 @@ bool Tuning::propose() {
     isExhausted_ = true;
     return false;
   }
-  const double seconds = runner_.unitSeconds(*configuration).value_or(problem_.unitSeconds);
-  result_.trials.push_back({.configuration = *configuration, .unitSeconds = seconds});
+  add(std::move(*configuration));
+  return true;
+}
+
+/// A trial that the runner has accepted.
+void Tuning::add(Configuration configuration) {
+  const double seconds = runner_.unitSeconds(configuration).value_or(problem_.unitSeconds);
   courses_.emplace_back();
-  courses_.back().widths = runner_.widths(*configuration);
+  courses_.back().widths = runner_.widths(configuration);
   if (courses_.back().widths.empty())
     courses_.back().widths = problem_.widths;
-  return true;
+  result_.trials.push_back({.configuration = std::move(configuration), .unitSeconds = seconds});
 }
 
 /// Seconds of a unit that are expected of a configuration before it runs.
@@ -262,12 +280,15 @@ double Tuning::backlog() const {
 }
 
 void Tuning::share() {
-  judgeRung();
+  if (!problem_.population)
+    judgeRung();
   if (isOver()) {
     for (Course &course : courses_)
       course.isCut |= course.state == State::Running;
     return;
   }
+  if (problem_.population)
+    return shareAmongMembers();
   if (problem_.sharing == Sharing::Fixed)
     return shareEvenly();
   std::vector<unsigned> trials = candidates();
@@ -340,6 +361,97 @@ void Tuning::goOnWithTheBest() {
   const ShareRequest request = requestOf(*best);
   start(*best, problem_.sharing == Sharing::Fixed ? problem_.fixedSlots : shareSlots(problem_, 0, {request})[0]);
 }
+
+// ---- Populations
+
+void Tuning::beginPopulation() {
+  const auto members = static_cast<size_t>(problem_.population->members);
+  SplitMix random(problem_.seed);
+  founders_ = latinHypercube(problem_.space, members - std::min(members, problem_.first.size()), random);
+  while (members_.size() < members && propose())
+    members_.push_back(static_cast<unsigned>(courses_.size()) - 1);
+}
+
+/// All members have come to the end of the generation or have died, and another one follows.
+bool Tuning::isGenerationOver() const {
+  return !members_.empty() && generation_ + 1 < rungs_.size() && std::ranges::all_of(members_, [&](unsigned trial) {
+    const Course &course = courses_[trial];
+    return course.state == State::Ended || (course.state == State::AtRung && course.rung == generation_);
+  });
+}
+
+/// Replaces the worst, who end, and those that have died. Children have their parents' state before anybody goes on.
+void Tuning::endGeneration() {
+  std::vector<Member> members;
+  for (unsigned trial : members_) {
+    const bool lives = courses_[trial].state == State::AtRung;
+    const double dead = std::numeric_limits<double>::quiet_NaN();
+    members.push_back({trial, lives ? result_.trials[trial].reports.back().value : dead});
+  }
+  const std::vector<Replacement> all = selectReplacements(problem_, members, generation_);
+  ++generation_;
+  if (std::ranges::none_of(members, [](const Member &one) { return std::isfinite(one.value); }))
+    return members_.clear();
+  for (const Replacement &one : all) {
+    if (Course &course = courses_[members_[one.member]]; course.state == State::AtRung) {
+      course.state = State::Ended;
+      result_.trials[members_[one.member]].state = Trial::State::Replaced;
+    }
+    replace(one.member, members_[one.parent], one.random);
+  }
+}
+
+/// A child of the trial `parent` takes the place of a member. Where nothing that it draws may run, it goes on as its
+/// parent does.
+void Tuning::replace(size_t member, unsigned parent, SplitMix random) {
+  const auto number = static_cast<unsigned>(result_.trials.size());
+  const Configuration from = result_.trials[parent].configuration;
+  ChildConfiguration child = childOf(problem_, from, random);
+  for (int draw = 1; draw <= kMaxDraws && !runner_.admits(child.configuration); ++draw)
+    child = draw < kMaxDraws ? childOf(problem_, from, random) : ChildConfiguration{from};
+  if (auto accepted = runner_.accept(child.configuration))
+    child.configuration = std::move(*accepted);
+  const int64_t unit = rungs_[generation_ - 1];
+  add(std::move(child.configuration));
+  result_.trials.back().origin = {parent, unit, std::move(child.redrawn)};
+  courses_.back().rung = generation_, courses_.back().done = unit;
+  members_[member] = number;
+  if (auto inherited = runner_.inherit(number, *result_.trials.back().origin); !inherited && !error_)
+    error_ = inherited.takeError();
+}
+
+/// Members that wait begin where slots are free, and a new generation where the last one is over.
+void Tuning::shareAmongMembers() {
+  if (members_.empty() && courses_.empty())
+    beginPopulation();
+  if (isGenerationOver())
+    endGeneration();
+  if (error_)
+    return;
+  std::vector<unsigned> waiting;
+  int64_t freeSlots = problem_.devices * problem_.slotsPerDevice;
+  for (unsigned trial : members_) {
+    const Course &course = courses_[trial];
+    if (course.state == State::Running)
+      freeSlots -= course.slots;
+    else if (course.state == State::New || course.state == State::Waiting ||
+             (course.state == State::AtRung && course.rung < generation_))
+      waiting.push_back(trial);
+  }
+  std::ranges::sort(waiting);
+  auto left = static_cast<int64_t>(waiting.size());
+  for (unsigned trial : waiting) {
+    const bool isFixed = problem_.sharing == Sharing::Fixed;
+    const int64_t slots = isFixed ? problem_.fixedSlots : memberSlots(problem_, left, freeSlots);
+    for (auto width = problem_.widths.rbegin(); width != problem_.widths.rend(); ++width)
+      if (width->slots <= slots && (!isFixed || width->slots == slots) && start(trial, width->slots)) {
+        freeSlots -= courses_[trial].slots, --left;
+        break;
+      }
+  }
+}
+
+// ---- Segments
 
 /// False where the slots are not free.
 bool Tuning::start(unsigned trial, int64_t given) {
@@ -452,10 +564,12 @@ Result<TuningResult> Tuning::run(const std::atomic<bool> *stop) {
         break;
       const size_t before = result_.segments.size();
       share();
-      if (result_.segments.size() == before)
+      if (result_.segments.size() == before && !problem_.population)
         goOnWithTheBest();
       if (result_.segments.size() == before)
         break;
+      if (error_)
+        return std::move(*error_);
       continue;
     }
     now_ = next;

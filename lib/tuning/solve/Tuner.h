@@ -4,6 +4,9 @@
 // those that reached its rung goes on to the next one; where none does, a new one begins. New configurations are drawn
 // evenly, or by the densities of `DensityModel.h`, of the highest rung that has enough values.
 //
+// Populations: all members run for one generation after the other; behind each the worst are replaced by children of
+// the best, which begin with their parents' state (`Population.h`). Members take turns where devices are few.
+//
 // Devices: `Sharing::Fixed` gives each trial as many. `Sharing::Joint` decides the search and its devices together:
 // whenever a trial reaches a rung, the devices are divided anew among all that run or may run, those that came further
 // first (`DeviceShares.h`). A trial that runs changes its devices at the end of a unit, and loses the time of a
@@ -38,6 +41,9 @@ public:
   virtual std::optional<double> unitSeconds(const Configuration &) { return std::nullopt; }
   /// On how much the configuration may run, ascending, and how fast it is there; empty: as the problem says.
   virtual std::vector<Width> widths(const Configuration &) { return {}; }
+  /// A trial that was accepted begins with the state that another one has now, which stands still: it has ended a unit
+  /// and has not been started again. An error ends the tuning.
+  virtual Result<void> inherit(unsigned /*trial*/, const Origin &) { return {}; }
   /// A trial runs from now on, as its segment says, whose end is not known yet; it is asked for values up to a unit.
   virtual Result<void> start(const Segment & /*segment*/, const Configuration &, int64_t /*until*/) { return {}; }
   /// It runs no more, after the units of which it was asked.

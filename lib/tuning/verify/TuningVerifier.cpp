@@ -1,6 +1,7 @@
 #include "lib/tuning/verify/TuningVerifier.h"
 #include "lib/tuning/problem/CurveModel.h"
 #include "lib/tuning/verify/CurveProof.h"
+#include "lib/tuning/verify/PopulationProof.h"
 #include "lib/tuning/verify/ScaleProof.h"
 #include <algorithm>
 #include <cmath>
@@ -27,9 +28,11 @@ public:
       proveScales(problem_, result_, out_);
     courses();
     devices();
-    if (out_.holds())
+    if (out_.holds() && problem_.population)
+      provePopulation(problem_, result_, priced_ != nullptr, out_);
+    if (out_.holds() && !problem_.population)
       rungs();
-    if (out_.holds())
+    if (out_.holds() && !problem_.population)
       curves();
     incumbents();
     sums();
@@ -57,6 +60,13 @@ private:
                 problem_.space.size());
     if (static_cast<int64_t>(result_.trials.size()) > problem_.trials)
       finding("{} trials, but at most {} are allowed", result_.trials.size(), problem_.trials);
+    for (size_t i = 0; i < result_.trials.size(); ++i) {
+      const Trial &trial = result_.trials[i];
+      if (!problem_.population && (trial.origin || trial.state == Trial::State::Replaced))
+        finding("trial {} is part of a population, and there is none", i);
+      if (trial.origin && trial.origin->trial >= result_.trials.size())
+        finding("trial {} begins from trial {}, but there are {}", i, trial.origin->trial, result_.trials.size());
+    }
     return out_.holds();
   }
 
@@ -102,8 +112,8 @@ private:
       of[segment.trial].push_back(&segment);
     for (size_t i = 0; i < result_.trials.size(); ++i) {
       const Trial &trial = result_.trials[i];
-      const auto units = static_cast<int64_t>(trial.reports.size());
-      int64_t done = 0;
+      const int64_t inherited = trial.inherited(), units = inherited + static_cast<int64_t>(trial.reports.size());
+      int64_t done = inherited;
       double now = 0;
       for (const Segment *segment : of[i]) {
         const double speed = speedOf(i, segment->slots);
@@ -117,7 +127,7 @@ private:
                          segment->start, done, now);
         const double unit = speed > 0 ? trial.unitSeconds / speed : 0;
         for (int64_t u = segment->from; u < segment->to; ++u) {
-          const Report &report = trial.reports[static_cast<size_t>(u)];
+          const Report &report = trial.reports[static_cast<size_t>(u - inherited)];
           const double due = segment->start + problem_.restart + unit * static_cast<double>(u + 1 - segment->from);
           if (report.unit != u + 1 || !areEqual(report.time, due))
             return finding("trial {} ends unit {} at {} s, but its segment gives {} s", i, report.unit, report.time,
@@ -126,7 +136,7 @@ private:
             return finding("trial {} goes on behind a value that is not finite", i);
         }
         done = segment->to, now = segment->end;
-        if (done > segment->from && segment->end < trial.reports[static_cast<size_t>(done) - 1].time)
+        if (done > segment->from && segment->end < trial.reports[static_cast<size_t>(done - inherited) - 1].time)
           finding("a segment of trial {} ends at {} s, before its last unit", i, segment->end);
       }
       if (done != units)

@@ -1203,7 +1203,7 @@ def tune(
     trials: Trials at most (default: as the file says, else 100)
     target: The tuning ends when a value is as good (overrides the file)
     max_time: Nothing begins later, as in '2 h'
-    proposals: How configurations are proposed: 'density' (as BOHB does), 'priced' (the same for each second that a unit is expected to take), or 'random' (default: density)
+    proposals: How configurations are proposed: 'density' (as BOHB does; the default), 'priced' (the same for each second that a unit is expected to take), or 'random'
     sharing: How devices are given to trials: 'joint' with the search, or 'fixed:2', two for each (default: joint)
     history: Folder of an earlier tuning, or a journal of Optuna (JournalFileBackend), the best of which is tried first (may be repeated)
     seed: Of what is drawn at random (default: 1)

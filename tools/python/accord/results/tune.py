@@ -152,6 +152,7 @@ class Problem(Record):
     max_units: int = key()
     maximizes: bool = key()
     min_units: int = key("before a trial may be stopped, and of a complete one")
+    population: Optional[Population] = key("members that all run to the end, the worst of which are replaced by children of the best")
     probes: int = key("so many trials tell whether the lowest rung says anything")
     proposals: Literal["random", "density", "priced"] = key()
     reduction: int = key("of so many trials that reach a rung one goes on")
@@ -167,6 +168,15 @@ class Problem(Record):
     trials: int = key()
     unit_s: float = key("", "s")
     widths: List[Width] = key("on how much a trial may run")
+
+
+class Schedule(Record):
+    """An object of the document."""
+
+    configuration: List[float] = key()
+    from_: int = key("units, both included", name="from")
+    to: int = key()
+    trial: int = key()
 
 
 class Segment(Record):
@@ -203,7 +213,7 @@ class TrialEntry(Record):
     passed: Optional[List[Passed]] = key("what the program got instead of values in base terms, and ratios of widths beside them")
     reason: str = key("of one that failed")
     reports: List[Report] = key()
-    state: Literal["paused", "complete", "diverged", "failed", "stopped"] = key()
+    state: Literal["paused", "complete", "diverged", "failed", "stopped", "replaced"] = key()
     unit_s: float = key("", "s")
 
 
@@ -221,6 +231,7 @@ class Tune(Answer):
     incumbents: List[Incumbent] = key("each better than the one before")
     prices: Optional[Prices] = key("what the cost model says of configurations")
     problem: Problem = key()
+    schedule: Optional[List[Schedule]] = key("of a population: with which hyper-parameters the best value came about")
     seeds: int = key()
     segments: List[Segment] = key("where trials ran when, by start")
     source: str = key("the table, or the program")
