@@ -116,7 +116,7 @@ class Population(Record):
 
     every: int = key("units of a generation, behind which the worst are replaced")
     factors: List[float] = key("by one of these a number that is not drawn anew is multiplied")
-    kept: List[str] = key("hyper-parameters that a child takes as they are")
+    fixed: List[str] = key("hyper-parameters that a child takes as they are")
     members: int = key()
     redrawn: float = key("how probable it is that a hyper-parameter of a child is drawn anew")
     replaced: float = key("share of the members that are replaced")
