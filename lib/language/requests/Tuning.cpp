@@ -178,6 +178,8 @@ private:
             {"factors",
              [&](const Constant &value) {
                population.factors.clear();
+               if (membersOf(value).empty())
+                 diags.error(Code::MissingKey, value.range, "'factors' has no member").help("{1} changes no number");
                for (const Constant &one : membersOf(value))
                  if (auto factor = block.number(one, "factors", 0, 1000)) {
                    if (factor->isZero())

@@ -351,8 +351,9 @@ std::string tuningText(const TuningReport &report, const TextStyle &style) {
                                              : 100.0 * static_cast<double>(result.units) /
                                                    static_cast<double>(problem.maxUnits) / static_cast<double>(begun),
                                   problem.population ? fmt::format("{} members", begun) : "all"));
-  if (problem.population && report.status == TuningReport::Status::Ended &&
-      std::ranges::none_of(result.trials, [](const Trial &one) { return one.state == Trial::State::Complete; }))
+  if (problem.population && !result.trials.empty() && std::ranges::none_of(result.trials, [](const Trial &one) {
+        return one.state == Trial::State::Complete || one.state == Trial::State::Paused; // it could have gone on
+      }))
     lines.add("population", "ended early: all its members had diverged or failed, so that nobody could be a parent");
   const double all = static_cast<double>(problem.devices) * result.seconds;
   lines.add("time",
