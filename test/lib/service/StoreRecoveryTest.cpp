@@ -2,6 +2,7 @@
 // it.
 #include "FailingDisk.h"
 #include "StoreFixture.h"
+#include "lib/service/store/Migrations.h"
 #include "lib/support/SplitMix.h"
 #include <csignal>
 #include <fstream>
@@ -509,7 +510,8 @@ TEST_P(StoreVersions, VersionsOfTheFutureAreLeftAlone) {
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, Code::StateFailed);
   EXPECT_NE(opened.error().message.find("version 99"), std::string::npos) << opened.error().message;
-  run({"insert into novelty values (1)", "update accord_version set version = 2 where version = 99"});
+  run({"insert into novelty values (1)",
+       fmt::format("update accord_version set version = {} where version = 99", kStateVersion)});
   EXPECT_TRUE(openStore(state.url));
 }
 
