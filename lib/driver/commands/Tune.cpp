@@ -61,8 +61,8 @@ static const CommandEntry kEntry(
                      "of programs also for their trials or record, from which an interrupted tuning goes on");
       addJson(command, options->json);
       command.example(
-          "accord tune examples/19-tune/digits.dnn --table examples/19-tune/trials.csv --devices 4 -o out/\n"
-          "         accord tune examples/19-tune/digits.dnn --engine local --engine-option "
+          "accord tune examples/19-tune/spirals.dnn --table examples/19-tune/trials.csv --devices 4 -o out/\n"
+          "         accord tune examples/19-tune/spirals.dnn --engine local --engine-option "
           "nodes=here=cpu:2 --program 'python3 examples/19-tune/train.py' -o out/\n"
           "         accord tune examples/20-servers/server.dnn --program 'python3 train.py' -o out/");
       command.action([options] { return tune(*options); });

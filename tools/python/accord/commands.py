@@ -1205,7 +1205,7 @@ def tune(
     max_time: Nothing begins later, as in '2 h'
     proposals: How configurations are proposed: 'density' (as BOHB does; the default), 'priced' (the same for each second that a unit is expected to take), or 'random'
     sharing: How devices are given to trials: 'joint' with the search, or 'fixed:2', two for each (default: joint)
-    history: Folder of an earlier tuning, or a journal of Optuna (JournalFileBackend), the best of which is tried first (may be repeated)
+    history: Folder of an earlier tuning, or a journal of Optuna (JournalFileBackend), the best of which is tried first; 'serve' or the URL of a service: what it keeps of earlier tunings of this name (may be repeated)
     seed: Of what is drawn at random (default: 1)
     seeds: With --table: tunings with so many seeds, with intervals of 95 %
     compare_: With --seeds: other ways to tune, as in random/fixed:1 or density/fixed:2, of a server unsafe or random; 'all' for all that there are

@@ -5,7 +5,7 @@ from typing import Dict, List, Literal, Optional
 from ..answer import Answer
 from ..record import Record, key
 
-__all__ = ["Broken", "Change", "Compared", "Incumbent", "Inference", "Passed", "Prices", "Problem", "Report", "Scale", "Segment", "Space", "TimeS", "Training", "Trial", "TrialEntry", "Tune", "Value", "Width"]
+__all__ = ["Broken", "Change", "Compared", "Incumbent", "Inference", "Origin", "Passed", "Population", "Prices", "Problem", "Report", "Scale", "Schedule", "Segment", "Space", "TimeS", "Training", "Trial", "TrialEntry", "Tune", "Value", "Width"]
 
 
 class Value(Record):
@@ -111,6 +111,17 @@ class Prices(Record):
     trials: List[Trial] = key("of the trials, in their order")
 
 
+class Population(Record):
+    """Members that all run to the end, the worst of which are replaced by children of the best."""
+
+    every: int = key("units of a generation, behind which the worst are replaced")
+    factors: List[float] = key("by one of these a number that is not drawn anew is multiplied")
+    fixed: List[str] = key("hyper-parameters that a child takes as they are")
+    members: int = key()
+    redrawn: float = key("how probable it is that a hyper-parameter of a child is drawn anew")
+    replaced: float = key("share of the members that are replaced")
+
+
 class Scale(Record):
     """An object of the document."""
 
@@ -191,6 +202,14 @@ class Segment(Record):
     trial: int = key()
 
 
+class Origin(Record):
+    """The trial with whose state it began, and after which unit; absent: it began at unit 0."""
+
+    unit: int = key()
+    redrawn: List[str] = key("hyper-parameters that were drawn anew")
+    trial: int = key()
+
+
 class Passed(Record):
     """An object of the document."""
 
@@ -210,6 +229,7 @@ class TrialEntry(Record):
     """An object of the document."""
 
     configuration: List[float] = key("a value of each hyper-parameter: a number, or the index of a choice")
+    origin: Optional[Origin] = key("the trial with whose state it began, and after which unit; absent: it began at unit 0")
     passed: Optional[List[Passed]] = key("what the program got instead of values in base terms, and ratios of widths beside them")
     reason: str = key("of one that failed")
     reports: List[Report] = key()
