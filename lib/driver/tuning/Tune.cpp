@@ -4,6 +4,7 @@
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/SolverMonitor.h"
 #include "lib/driver/Workspace.h"
+#include "lib/driver/tuning/EarlierTunings.h"
 #include "lib/driver/tuning/EngineTrials.h"
 #include "lib/driver/tuning/KeptTunings.h"
 #include "lib/driver/tuning/NetworkPrices.h"
@@ -121,8 +122,6 @@ private:
     problem.seed = static_cast<uint64_t>(options.seed);
     if (options.trials)
       problem.trials = *options.trials;
-    else if (problem.trials == 1 && !problem.population)
-      problem.trials = 100;
     if (options.target) {
       if (!std::isfinite(*options.target))
         return isWrong("--target: expected a number");
@@ -213,71 +212,49 @@ private:
     return std::nullopt;
   }
 
-  /// The best of each earlier tuning in turn, first the best ones; those that are in the space, some of them carried
-  /// there by rules of scaling.
+  /// The best of earlier tunings, as far as they are in the space.
   bool readHistory() {
-    std::vector<std::vector<CarriedConfiguration>> ranked;
-    std::map<std::string, size_t> left;
-    for (const std::string &path : options.history) {
-      if (namesService(path)) {
-        if (!readKept(path, ranked, left))
-          return false;
-        continue;
-      }
-      const std::string file = resultFile(path, kTuningFile);
-      auto text = readText(file, options.json, "tune");
-      if (!text)
+    EarlierTunings earlier(report.problem);
+    for (const std::string &path : options.history)
+      if (namesService(path) ? !readKept(path, earlier) : !readEarlier(path, earlier))
         return false;
-      auto earlier = isOptunaJournal(*text) ? tuningFromOptuna(*text, file, report.problem.space, report.problem.name)
-                                            : tuningFromDocument(*text, file);
-      if (!earlier)
-        return isWrong(earlier.error().message);
-      if (!addEarlier(*earlier, file, ranked, left))
-        return false;
-    }
-    std::set<Configuration> seen;
-    std::map<std::string, size_t> carried;
-    for (size_t rank = 0; rank < kFromEachHistory; ++rank)
-      for (const auto &one : ranked)
-        if (rank < one.size() && seen.insert(one[rank].configuration).second) {
-          report.problem.first.push_back(one[rank].configuration);
-          if (!one[rank].sizes.empty())
-            ++carried[one[rank].sizes];
-        }
-    if (options.history.empty())
-      return true;
-    report.assumptions.push_back(
-        fmt::format("{} configurations of earlier tunings are tried first", report.problem.first.size()));
-    for (const auto &[sizes, count] : carried)
-      report.assumptions.push_back(
-          fmt::format("{} of them {} carried by rules of scaling: {}", count, count == 1 ? "was" : "were", sizes));
-    for (const auto &[why, count] : left)
-      report.assumptions.push_back(fmt::format("{} configuration{} of earlier tunings {} left out: {}", count,
-                                               count == 1 ? "" : "s", count == 1 ? "was" : "were", why));
+    report.problem.first = earlier.first();
+    if (!options.history.empty())
+      std::ranges::move(earlier.sentences(), std::back_inserter(report.assumptions));
     return true;
   }
-  static constexpr size_t kFromEachHistory = 5;
+
+  /// A folder of an earlier tuning, or a study of Optuna; false after an error.
+  bool readEarlier(const std::string &path, EarlierTunings &all) {
+    const std::string file = resultFile(path, kTuningFile);
+    auto text = readText(file, options.json, "tune");
+    if (!text)
+      return false;
+    auto earlier = isOptunaJournal(*text) ? tuningFromOptuna(*text, file, report.problem.space, report.problem.name)
+                                          : tuningFromDocument(*text, file);
+    return addEarlier(earlier, file, all);
+  }
+
+  bool addEarlier(const Result<TuningReport> &earlier, const std::string &label, EarlierTunings &all) {
+    if (!earlier)
+      return isWrong(earlier.error().message);
+    auto added = all.add(*earlier, label);
+    return added ? true : isWrong(added.error().message);
+  }
 
   /// Earlier tunings of this name that a service has; false after an error.
-  bool readKept(const std::string &place, std::vector<std::vector<CarriedConfiguration>> &ranked,
-                std::map<std::string, size_t> &left) {
+  bool readKept(const std::string &place, EarlierTunings &all) {
     auto client = clientOptions();
-    const std::string folder =
-        options.output.empty() ? "" : fmt::format("{}/history-{}", options.output, ranked.size());
+    const std::string folder = options.output.empty() ? "" : fmt::format("{}/history-{}", options.output, all.size());
     auto kept = client ? keptTunings(historyPlace(place, *client), report.problem.name, folder)
                        : Result<std::vector<KeptTuning>>(client.takeError());
     if (!kept) {
       workspace.report(kept.error());
       return false;
     }
-    for (const KeptTuning &one : *kept) {
-      auto earlier = tuningFromDocument(one.document, one.label);
-      if (!earlier)
-        return isWrong(earlier.error().message);
-      if (!addEarlier(*earlier, one.label, ranked, left))
-        return false;
-    }
-    return true;
+    return std::ranges::all_of(*kept, [&](const KeptTuning &one) {
+      return addEarlier(tuningFromDocument(one.document, one.label), one.label, all);
+    });
   }
 
   /// Where a service is and who asks it: as options of the engine say, else as the environment does.
@@ -286,74 +263,6 @@ private:
       return service::ClientOptions();
     ACCORD_TRY(of, service::serviceEngineOptions(engineSettings()));
     return std::move(of.client);
-  }
-
-  bool addEarlier(const TuningReport &earlier, const std::string &label,
-                  std::vector<std::vector<CarriedConfiguration>> &ranked, std::map<std::string, size_t> &left) {
-    for (const Trial &trial : earlier.result.trials)
-      if (!isOf(earlier.problem.space, trial.configuration))
-        return isWrong(fmt::format("'{}' has a trial whose configuration is none of its space", label));
-    ranked.push_back(rankedOf(earlier, left));
-    return true;
-  }
-
-  /// Whether there is a value for each hyper-parameter, of choices one that is there.
-  static bool isOf(const SearchSpace &space, const Configuration &configuration) {
-    if (configuration.size() != space.size())
-      return false;
-    for (size_t i = 0; i < space.size(); ++i)
-      if (space[i].kind == HyperParameter::Kind::Choice &&
-          !(configuration[i] >= 0 && configuration[i] < static_cast<double>(space[i].size())))
-        return false;
-    return true;
-  }
-
-  /// Configurations of an earlier tuning in this one's space, the best first. Adds to `left` why others are none. Of
-  /// trials that began with the state of others it is that of the first one, since a new trial begins at unit 0, too.
-  std::vector<CarriedConfiguration> rankedOf(const TuningReport &earlier, std::map<std::string, size_t> &left) const {
-    const TuningProblem &problem = report.problem;
-    std::vector<std::pair<double, CarriedConfiguration>> out;
-    for (const Trial &trial : earlier.result.trials) {
-      const Trial *founder = &trial;
-      for (auto at = static_cast<size_t>(&trial - earlier.result.trials.data());
-           founder->origin && founder->origin->trial < at; founder = &earlier.result.trials[at])
-        at = founder->origin->trial;
-      double best = std::numeric_limits<double>::infinity();
-      for (const Report &one : trial.reports)
-        if (std::isfinite(one.value))
-          best = std::min(best, earlier.problem.maximizes ? -one.value : one.value);
-      if (!std::isfinite(best))
-        continue;
-      CarriedConfiguration made =
-          carry(earlier.problem.space, earlier.problem.scales, founder->configuration, problem.space, problem.scales);
-      if (made.outside.empty())
-        out.emplace_back(best, std::move(made));
-      else
-        ++left[whyOutside(earlier, made)];
-    }
-    stableSort(out, [](const auto &a, const auto &b) { return a.first < b.first; });
-    std::vector<CarriedConfiguration> ranked;
-    for (auto &[value, configuration] : out)
-      ranked.push_back(std::move(configuration));
-    return ranked;
-  }
-
-  std::string whyOutside(const TuningReport &earlier, const CarriedConfiguration &made) const {
-    const std::string &name = made.outside;
-    if (made.isOtherMup)
-      return fmt::format("'{}' has a rule mup in one of the tunings and not in the other, and they ran beside its base",
-                         name);
-    const auto from = std::ranges::find(earlier.problem.space, name, &HyperParameter::name);
-    if (from == earlier.problem.space.end())
-      return fmt::format("they have no '{}'", name);
-    const auto to = std::ranges::find(report.problem.space, name, &HyperParameter::name);
-    const bool isNumber = to != report.problem.space.end() && numberOf(*to, to->min) && numberOf(*from, from->min);
-    return fmt::format(
-        "their '{}' is not in the space{}", name,
-        isNumber && (name == "batch" || llvm::StringRef(name).contains("width"))
-            ? fmt::format("; with a rule (scale learning_rate {{ {} = {} }}) they would be carried there", name,
-                          name == "batch" ? "sqrt(BASE)" : "mup(BASE)")
-            : "");
   }
 
   // ---- Prices

@@ -11,7 +11,7 @@ namespace {
 using tuning::HyperParameter;
 
 /// Enough that ranks without any agreement pass `kMinAgreement` in one of ten cases.
-constexpr int64_t kProbes = 8;
+constexpr int64_t kProbes = 8, kTrials = 100;
 constexpr int64_t kMaxUnits = 1'000'000, kMaxTrials = 100'000, kMaxDevices = 4096, kMaxPerDevice = 16;
 constexpr int64_t kMaxParameters = 64, kMaxHours = 10'000, kMaxMembers = 10'000;
 
@@ -22,7 +22,7 @@ public:
 
   void read(const ast::Declaration &block) {
     out.name = block.name.text;
-    out.probes = kProbes;
+    out.probes = kProbes, out.trials = kTrials;
     for (const ast::Entry &entry : block.entries) {
       auto *pair = entry.as<ast::KeyValue>();
       auto *node = entry.as<ast::Node>();
