@@ -200,10 +200,16 @@ private:
       auto found = std::ranges::find(out.space, word ? word->text : "", &HyperParameter::name);
       if (found != out.space.end())
         out.population->fixed.push_back(word->text);
-      else if (!one.failed())
-        diags.error(Code::UnknownName, one.range,
-                    word ? fmt::format("the tuning has no hyper-parameter '{}'", word->text)
-                         : fmt::format("'fixed' are names of hyper-parameters, not {}", one.describe()));
+      else if (!one.failed()) {
+        std::vector<std::string> known;
+        for (const HyperParameter &parameter : out.space)
+          known.push_back(parameter.name);
+        diags
+            .error(Code::UnknownName, one.range,
+                   word ? fmt::format("the tuning has no hyper-parameter '{}'", word->text)
+                        : fmt::format("'fixed' are names of hyper-parameters, not {}", one.describe()))
+            .suggest(word ? nearest(word->text, known) : "");
+      }
     }
     for (const char *key : {"reduction", "probes", "stops", "stop_below", "trials"})
       if (const SourceRange *at = reader.given(key))

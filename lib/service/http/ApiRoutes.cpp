@@ -138,7 +138,7 @@ HttpReply getTuning(const ApiContext &api, const ApiAsk &ask) {
   if (ask.id() == 0)
     return unknown("tuning", ask.names[0]);
   auto tuning = api.scheduler.tuning(ask.caller, ask.id());
-  return tuning ? jsonResponse(std::move(*tuning)) : failed(tuning);
+  return tuning ? jsonResponse(*tuning) : failed(tuning);
 }
 
 HttpReply getRuns(const ApiContext &api, const ApiAsk &ask) {
