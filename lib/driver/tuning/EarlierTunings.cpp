@@ -63,10 +63,11 @@ Result<void> EarlierTunings::add(const TuningReport &earlier, const std::string 
 
 /// Visits those that are tried first, in their order.
 template <class Each> void EarlierTunings::each(const Each &visit) const {
+  const auto max = static_cast<size_t>(problem_.population ? problem_.population->members : problem_.trials);
   std::set<Configuration> seen;
   for (size_t rank = 0; rank < kFromEach; ++rank)
     for (const auto &one : ranked_)
-      if (rank < one.size() && seen.insert(one[rank].configuration).second)
+      if (rank < one.size() && seen.size() < max && seen.insert(one[rank].configuration).second)
         visit(one[rank]);
 }
 
@@ -84,7 +85,8 @@ std::vector<std::string> EarlierTunings::sentences() const {
     if (!one.sizes.empty())
       ++carried[one.sizes];
   });
-  std::vector<std::string> out{fmt::format("{} configurations of earlier tunings are tried first", count)};
+  std::vector<std::string> out{count == 1 ? "1 configuration of earlier tunings is tried first"
+                                          : fmt::format("{} configurations of earlier tunings are tried first", count)};
   for (const auto &[sizes, number] : carried)
     out.push_back(fmt::format("{} of them {} carried by rules of scaling: {}", number, wereText(number), sizes));
   for (const auto &[why, number] : left_)

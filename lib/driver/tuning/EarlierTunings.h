@@ -15,7 +15,8 @@ public:
   /// since a new trial begins at unit 0, too. Error A0801 where a trial has no configuration of its own tuning's space.
   Result<void> add(const tuning::TuningReport &earlier, const std::string &label);
 
-  /// The best of each earlier tuning in turn, five of each: first the best ones of all, each configuration once.
+  /// The best of each earlier tuning in turn, five of each: first the best ones of all, each configuration once, and no
+  /// more than trials may begin.
   std::vector<tuning::Configuration> first() const;
   /// How many there are, which were carried, and why others were left out.
   std::vector<std::string> sentences() const;
