@@ -104,7 +104,7 @@ private:
       return true;
     auto diagnostic = workspace.diagnostics().error(Code::BadCommandLine, {}, wrong);
     if (const ast::Declaration *block = tuningBlock())
-      if (auto at = populationPlace(*block))
+      if (auto at = tuningEntryPlace(*block, "population"))
         diagnostic.note(*at, "the population is here");
     return false;
   }
@@ -293,6 +293,16 @@ private:
       workspace.reportAll(*errors);
       return end(kWrongInput);
     }
+    for (const HyperParameter &parameter : problem.space)
+      if (parameter.from > 0 && llvm::is_contained(priced.bound, parameter.name)) {
+        const ast::Declaration *block = tuningBlock();
+        workspace.diagnostics()
+            .error(Code::NotSupported, block ? tuningEntryPlace(*block, "from").value_or(SourceRange()) : SourceRange(),
+                   fmt::format("the cost model prices '{}', so that it acts from the start: a trial has one price",
+                               parameter.name))
+            .help("without 'training' the time of a unit is stated: unit = 3 s");
+        return end(kWrongInput);
+      }
     const auto all = allConfigurations(problem.space, priced.bound, kMaxPricedBefore);
     PricedTuning counted = priced;
     for (const Configuration &one : all ? *all : sampleConfigurations(problem.space, kPricedBefore)) {
