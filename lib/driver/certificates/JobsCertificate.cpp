@@ -138,9 +138,9 @@ Verification verifiedPrices(const tuning::TuningReport &report, const std::strin
                                           [&](const tuning::Configuration &one) { return pricer.price(one); });
   if (priced.machine != report.prices->machine || priced.capacity != report.prices->capacity)
     out.findings.push_back(
-        {Code::CertificateDisagrees, fmt::format("'{}' with {} bytes is said to train, but the file has '{}' with {}",
-                                                 report.prices->machine, report.prices->capacity, priced.machine,
-                                                 priced.capacity)});
+        {Code::CertificateDisagrees,
+         fmt::format("'{}' with {} bytes is said to train, but the file has '{}' with {}", report.prices->machine,
+                     report.prices->capacity, priced.machine, priced.capacity)});
   return out;
 }
 

@@ -497,18 +497,16 @@ private:
   /// Why nodes do not divide their devices as the tuning does, and what would; empty: they do, or it does not.
   std::string unsharedReason(const std::vector<service::EngineNode> &nodes) const {
     const int64_t slots = report.problem.slotsPerDevice;
-    const auto unfit =
-        std::ranges::find_if(nodes, [&](const auto &node) { return node.sharesPerDevice % slots != 0; });
+    const auto unfit = std::ranges::find_if(nodes, [&](const auto &node) { return node.sharesPerDevice % slots != 0; });
     if (unfit == nodes.end())
       return {};
     if (options.engine == "serve")
       return "jobs of a service have whole devices";
     if (options.engine == "kubernetes")
       return "Kubernetes gives whole ones";
-    const std::string remedy =
-        options.engine == "slurm"
-            ? fmt::format("Gres=gpu:{},shard:{} in slurm.conf", unfit->devices, slots * unfit->devices)
-            : fmt::format("--engine-option shares={}", slots);
+    const std::string remedy = options.engine == "slurm" ? fmt::format("Gres=gpu:{},shard:{} in slurm.conf",
+                                                                       unfit->devices, slots * unfit->devices)
+                                                         : fmt::format("--engine-option shares={}", slots);
     return fmt::format("node '{}' {}, and {} trials share one: {}", unfit->name,
                        unfit->sharesPerDevice == 1 ? "does not divide them"
                                                    : fmt::format("divides each into {}", unfit->sharesPerDevice),

@@ -94,7 +94,8 @@ private:
         continue;
       ++count;
       const double part = static_cast<double>(segment.slots) / static_cast<double>(problem_.slotsPerDevice);
-      if (const DevicePrice *one = priceOn(segment.trial, 1); one && one->memory > priced_.capacity * part * (1 + 1e-12))
+      if (const DevicePrice *one = priceOn(segment.trial, 1);
+          one && one->memory > priced_.capacity * part * (1 + 1e-12))
         return finding("trial {} takes {} bytes, but {} of a device has {}", segment.trial, one->memory, part,
                        priced_.capacity * part);
     }

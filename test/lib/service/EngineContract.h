@@ -542,9 +542,9 @@ TYPED_TEST_P(EngineContract, RunsManyTasks) {
 
 REGISTER_TYPED_TEST_SUITE_P(EngineContract, ListsItsNodes, RunsTasksAndTellsTheirEnd, KnowsRefusalsByTheMarkOfTheGuard,
                             StartsANameOnce, KeepsTheOrderOfNodes, WaitsForDevices, SharesTheDevicesOfANode,
-                            RefusesSharesThatThereAreNot, SharesADevice,
-                            AsksTasksToSaveBeforeTheirEnd, EndsTasksAtTheEndOfTheirNotice, EndsTasksAtOnce,
-                            EndsTasksThatWait, AStopAfterTheEndChangesNothing, DrainsNodes, ForgetsTasks,
-                            TellsOfLostNodes, PassesWordsAndVariablesAsTheyAre, RunsManyTasks);
+                            RefusesSharesThatThereAreNot, SharesADevice, AsksTasksToSaveBeforeTheirEnd,
+                            EndsTasksAtTheEndOfTheirNotice, EndsTasksAtOnce, EndsTasksThatWait,
+                            AStopAfterTheEndChangesNothing, DrainsNodes, ForgetsTasks, TellsOfLostNodes,
+                            PassesWordsAndVariablesAsTheyAre, RunsManyTasks);
 
 } // namespace accord::service

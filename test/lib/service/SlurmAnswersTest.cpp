@@ -64,9 +64,9 @@ TEST(SlurmAnswers, CountSharesOfDevices) {
   EXPECT_EQ(sharesOf("gpu:a100:2(S:0-1),shard:8(S:0,1)"), 4);
   EXPECT_EQ(sharesOf("gpu:4"), 1);
   EXPECT_EQ(sharesOf("gpu:a100:4,shard:a100:4"), 1);
-  EXPECT_EQ(sharesOf("gpu:a100:4,shard:a100:6"), 1);            // two of them have two
-  EXPECT_EQ(sharesOf("gpu:a100:2,gpu:k80:2,shard:8"), 1);       // whose shard a task gets nobody knows
-  EXPECT_EQ(sharesOf("npu:2,shard:4", "npu"), 1);               // shards are those of gpu
+  EXPECT_EQ(sharesOf("gpu:a100:4,shard:a100:6"), 1);      // two of them have two
+  EXPECT_EQ(sharesOf("gpu:a100:2,gpu:k80:2,shard:8"), 1); // whose shard a task gets nobody knows
+  EXPECT_EQ(sharesOf("npu:2,shard:4", "npu"), 1);         // shards are those of gpu
 }
 
 TEST(SlurmAnswers, ListNodes) {

@@ -163,8 +163,7 @@ Result<std::vector<EngineNode>> FolderEngine::nodes() {
   ACCORD_TRY(reasons, drained());
   std::vector<EngineNode> all;
   for (const LocalNode &node : presentNodes()) {
-    EngineNode one{EngineNode::State::Up, node.name, node.deviceType, node.devices, node.reason,
-                   options_.shares};
+    EngineNode one{EngineNode::State::Up, node.name, node.deviceType, node.devices, node.reason, options_.shares};
     if (!node.reason.empty())
       one.state = EngineNode::State::Down;
     else if (auto at = reasons.find(node.name); at != reasons.end())

@@ -94,15 +94,16 @@ void NodeQueue::use(const std::string &node, const std::vector<int64_t> &devices
 /// Numbers on the machine; fewer than are wanted where there are no more.
 std::vector<int64_t> NodeQueue::freeDevices(const State &state, int64_t devices, int64_t shares) const {
   std::vector<int64_t> found;
-  std::optional<size_t> fullest;
+  std::optional<size_t> best;
   for (size_t i = 0; i < state.taken.size(); ++i) {
-    if (shares > 0 && state.taken[i] + shares <= sharesPerDevice_ && (!fullest || state.taken[i] > state.taken[*fullest]))
-      fullest = i;
+    if (shares > 0 && state.taken[i] + shares <= sharesPerDevice_ &&
+        (!best || state.taken[i] > state.taken[*best]))
+      best = i;
     if (shares == 0 && state.taken[i] == 0 && int64_t(found.size()) < devices)
       found.push_back(state.firstDevice + int64_t(i));
   }
-  if (fullest)
-    found.push_back(state.firstDevice + int64_t(*fullest));
+  if (best)
+    found.push_back(state.firstDevice + int64_t(*best));
   return found;
 }
 
@@ -111,7 +112,8 @@ std::optional<std::vector<std::vector<int64_t>>> NodeQueue::next(const std::vect
   // Who cannot start whatever ends holds up nobody.
   for (const std::string &node : nodes) {
     auto at = nodes_.find(node);
-    if (at == nodes_.end() || at->second.isDown || int64_t(at->second.taken.size()) < devices || shares > sharesPerDevice_)
+    if (at == nodes_.end() || at->second.isDown || int64_t(at->second.taken.size()) < devices ||
+        shares > sharesPerDevice_)
       why = at == nodes_.end()  ? fmt::format("node '{}' is not there", node)
             : at->second.isDown ? fmt::format("node '{}' is down", node)
             : shares > sharesPerDevice_

@@ -22,13 +22,14 @@ Result<std::vector<LocalNode>> localNodesFrom(const std::string &text);
 /// a node that is down; without nvidia-smi there is no node.
 std::vector<LocalNode> nodesOfThisMachine(double timeLimit);
 
-/// Which devices of which node are free, and of which shares are. Tasks start in the order in which they came, but one that waits only holds up
-/// those that want a node of it: a node is given to nobody else until the first task that wants it has it.
+/// Which devices of which node are free, and of which shares are. Tasks start in the order in which they came, but one
+/// that waits only holds up those that want a node of it: a node is given to nobody else until the first task that
+/// wants it has it.
 class NodeQueue {
 public:
   explicit NodeQueue(const std::vector<LocalNode> &nodes, int64_t sharesPerDevice = 1);
-  /// Devices that are in use, whether or not they are there; of each so many of `of` shares, 0: all of it. Where devices
-  /// are divided into other shares now, as many as cover that part.
+  /// Devices that are in use, whether or not they are there; of each so many of `of` shares, 0: all of it. Where
+  /// devices are divided into other shares now, as many as cover that part.
   void use(const std::string &node, const std::vector<int64_t> &devices, int64_t shares = 0, int64_t of = 1);
   void setDrained(const std::string &node) { drained_.push_back(node); }
   /// In the order in which tasks came: the devices of each of its nodes, lowest numbers first; or nothing, and why.

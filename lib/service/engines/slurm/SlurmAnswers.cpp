@@ -46,7 +46,7 @@ std::optional<StringRef> valueOf(StringRef line, StringRef key, bool isRest = fa
 void readDevices(StringRef text, StringRef gres, SlurmNode &node) {
   llvm::SmallVector<StringRef> parts;
   int64_t devices = 0, shards = 0; // of all types
-  std::string flat; // without what stands in brackets, which has commas of its own
+  std::string flat;                // without what stands in brackets, which has commas of its own
   int depth = 0;
   for (char c : text) {
     depth += c == '(' ? 1 : 0;

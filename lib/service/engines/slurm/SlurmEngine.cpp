@@ -203,8 +203,8 @@ Result<std::string> SlurmEngine::handIn(TaskRequest task) {
        {std::string("--parsable"), std::string("--hold"), std::string("--no-requeue"),
         std::string("--open-mode=append"), "--job-name=" + task.name,
         "--nodelist=" + fmt::format("{}", fmt::join(task.nodes, ",")), fmt::format("--nodes={}", task.nodes.size()),
-        std::string("--ntasks-per-node=1"),
-"--gres=" + gres, "--output=" + output, "--chdir=" + (task.directory.empty() ? task.folder : task.directory)})
+        std::string("--ntasks-per-node=1"), "--gres=" + gres, "--output=" + output,
+        "--chdir=" + (task.directory.empty() ? task.folder : task.directory)})
     words.push_back(std::move(word));
   if (!options_.partition.empty())
     words.push_back("--partition=" + options_.partition);
