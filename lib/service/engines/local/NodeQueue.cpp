@@ -96,8 +96,7 @@ std::vector<int64_t> NodeQueue::freeDevices(const State &state, int64_t devices,
   std::vector<int64_t> found;
   std::optional<size_t> best;
   for (size_t i = 0; i < state.taken.size(); ++i) {
-    if (shares > 0 && state.taken[i] + shares <= sharesPerDevice_ &&
-        (!best || state.taken[i] > state.taken[*best]))
+    if (shares > 0 && state.taken[i] + shares <= sharesPerDevice_ && (!best || state.taken[i] > state.taken[*best]))
       best = i;
     if (shares == 0 && state.taken[i] == 0 && int64_t(found.size()) < devices)
       found.push_back(state.firstDevice + int64_t(i));
