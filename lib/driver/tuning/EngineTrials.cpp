@@ -157,14 +157,15 @@ Result<void> EngineTrials::endEarlierPrograms() {
   return {};
 }
 
-/// Units count as samples. Speeds are those that the tuning states for numbers of devices.
+/// Units count as samples. Speeds are those that the tuning states for numbers of whole devices.
 TaskWork EngineTrials::workOf(const Course &course, int64_t until) const {
   const tuning::TuningProblem &problem = *request_.problem;
   TaskWork work{.samples = static_cast<double>(until), .restart = problem.restart};
   const auto missing = std::ranges::find_if(course.values, [](const auto &one) { return !one.has_value(); });
   work.done = std::min(work.samples, static_cast<double>(missing - course.values.begin()));
   for (const tuning::Width &width : problem.widths)
-    work.rates[width.slots] = width.speed / problem.unitSeconds;
+    if (width.slots >= problem.slotsPerDevice)
+      work.rates[width.slots / problem.slotsPerDevice] = width.speed / problem.unitSeconds;
   return work;
 }
 
@@ -328,6 +329,10 @@ Result<void> EngineTrials::start(const tuning::Segment &segment, const tuning::C
   }
   task.deviceType = request_.nodes.front().deviceType;
   task.devicesPerNode = std::min(devices, perNode);
+  if (const int64_t slots = request_.problem->slotsPerDevice; segment.slots < slots) {
+    const auto &node = request_.nodes[static_cast<size_t>(segment.devices.front() / perNode)];
+    task.shares = segment.slots * node.sharesPerDevice / slots;
+  }
   task.command = programWords(request_.program);
   task.folder = folder;
   task.notice = kNotice;

@@ -11,6 +11,10 @@
 // need nothing for that: they load what they have saved, and read their hyper-parameters from ACCORD_CONFIGURATION.
 // Units that are inherited count in ACCORD_UNITS.
 //
+// A trial on a part of a device is a task with shares (`Engine::submit`). The engine chooses the device, which may be
+// another one of the node than that of the segment: a trial that ends before its time makes room where the plan has
+// none yet. Parts on a device are never more than the whole.
+//
 // Values stay in the folders, so a tuning that was interrupted goes on with them: it comes to the same result as if it
 // had not been, where a program says the same for the same configuration.
 #pragma once
@@ -28,7 +32,7 @@ struct EngineTrialsRequest {
   std::string folder;  ///< of all trials; made where it is not there
   std::string program; ///< words for `sh -c`
   const tuning::TuningProblem *problem = nullptr;
-  std::vector<service::EngineNode> nodes;  ///< with as many devices each as the problem says
+  std::vector<service::EngineNode> nodes;  ///< with as many devices each as the problem says, divided for its slots
   const std::atomic<bool> *stop = nullptr; ///< ends waiting
 };
 
