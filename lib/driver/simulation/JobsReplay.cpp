@@ -4,6 +4,7 @@
 #include "lib/import/actors/ActorFile.h"
 #include "lib/import/jobs/GavelThroughputs.h"
 #include "lib/import/jobs/GavelTrace.h"
+#include "lib/import/jobs/NoiseTable.h"
 #include "lib/import/jobs/PolluxProfiles.h"
 #include "lib/import/jobs/ReadTrace.h"
 #include "lib/import/jobs/SiaProfiles.h"
@@ -260,7 +261,7 @@ struct JobsReplay::State {
     if (options.gradientNoise.empty())
       return true;
     auto file = readFile(diags, options.gradientNoise);
-    auto noises = file ? taken(readGradientNoise(sources.text(*file), options.gradientNoise)) : std::nullopt;
+    auto noises = file ? taken(jobs::readAssumedNoise(sources.text(*file), options.gradientNoise)) : std::nullopt;
     if (noises)
       assumedNoise = std::move(*noises);
     return noises.has_value();

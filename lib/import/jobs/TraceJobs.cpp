@@ -108,20 +108,6 @@ Result<std::vector<CompleteJob>> readWorkHistory(std::string_view text, const st
   return jobs;
 }
 
-Result<std::map<std::string, double>> readGradientNoise(std::string_view text, const std::string &path) {
-  enum Column : size_t { Application, Noise };
-  constexpr std::string_view kColumns[] = {"application", "noise"};
-  ACCORD_TRY(table, PolluxTable::read(text, path, kColumns));
-  std::map<std::string, double> noises;
-  for (size_t row = 0; row < table.rows(); ++row) {
-    const std::string application(table.cell(row, Application).text);
-    ACCORD_TRY(noise, table.real(row, Noise, 0));
-    if (!noises.try_emplace(application, noise).second)
-      return table.wrong(row, Application, fmt::format("application '{}' stands twice", application));
-  }
-  return noises;
-}
-
 std::string printWorkHistory(const std::vector<CompleteJob> &jobs) {
   std::string text = "application,work,rate\n";
   for (const CompleteJob &job : jobs)

@@ -5,7 +5,6 @@
 #include "lib/jobs/problem/TraceJob.h"
 #include "lib/jobs/problem/WorkHistory.h"
 #include "lib/support/Result.h"
-#include <map>
 #include <string_view>
 
 namespace accord::jobs {
@@ -32,9 +31,5 @@ Result<std::vector<CompleteJob>> readWorkHistory(std::string_view text, const st
 
 /// The same columns.
 std::string printWorkHistory(const std::vector<CompleteJob> &jobs);
-
-/// Reads a .csv of gradient noise scales: the columns application and noise, in samples, 0 or more; each application
-/// stands once. Errors have the code A1101 and the place of the cell.
-Result<std::map<std::string, double>> readGradientNoise(std::string_view text, const std::string &path);
 
 } // namespace accord::jobs
