@@ -1,17 +1,15 @@
 #!/usr/bin/env python3
-"""The table "Residuals on top of what `estimate` prints" in docs/learning.md.
+"""The table of residuals on top of `estimate` in docs/learning.md.
 
-    python3 test/bench/residuals.py collect FOLDER     # published steps by fits that have not seen them (a quarter of an hour on one core)
+    python3 test/bench/residuals.py collect FOLDER     # published steps by fits that have not seen them (ten minutes on one core)
     python3 test/bench/residuals.py score FOLDER       # residuals that are learned from the others (seconds)
 
-`collect` prices each published step of a decoder as scripts/steps.py does: by the data sheet, and by calibrations of which
-groups of rows are left out. The groups are folds of models, or accelerators. Each pair of groups is also left out together,
-so that the residuals which predict a group come from fits that have seen neither that group nor the rows they belong to.
-`score` learns log(measured / computed) from features of the graph with ridge regression and with a Gaussian process, chooses
-one of them by an inner split, and compares it with what is printed today.
+`collect` prices published steps of decoders as scripts/steps.py does, by calibrations of which a group of rows is left out:
+a fold of models, or an accelerator. `score` learns log(measured / computed) of the other groups from features of the graph,
+with ridge regression and with a Gaussian process, chooses one of them by an inner split, and compares it with what is printed
+today. The residuals of the other groups are of fits that have seen the left-out group, which favours what is learned.
 """
 import argparse
-import itertools
 import json
 import math
 import os
@@ -45,21 +43,20 @@ def fold_of(row):
 GROUPS = {"models": fold_of, "accelerators": lambda row: row["accelerator"]}
 
 
-def features_of(row, answer):
+def features_of(row, kept):
     """What `accord estimate` says of a device's part of a step on the data sheet: time, kernels and FLOP by what bounds
-    them. It prices neither pipelines, nor ZeRO, nor experts on a part of the devices: the layers of all stages are priced on one
-    device and divided by the stages, with all states and experts on each device."""
+    them. It prices neither pipelines, nor ZeRO, nor experts on a part of the devices: the layers of all stages are priced
+    on one device and divided by the stages, with all states and experts on each device."""
     stages = int(row["pp"] or 1)
-    recompute = {one["policy"] for one in answer["stages"][0]["recompute"]} - {"none"}
-    one_stage = dict(row, pp="1", vpp="", n_devices=str(int(float(row["n_devices"] or 1)) // stages), micro_batch=str(answer["microbatch"]),
-                     zero_stage="0", ep="1", recompute=recompute.pop() if recompute else "none")
+    one_stage = dict(row, pp="1", vpp="", n_devices=str(int(float(row["n_devices"] or 1)) // stages), micro_batch=str(kept["microbatch"]),
+                     zero_stage="0", ep="1", recompute=kept["recompute"])
     target = compiled_steps.Target(one_stage, sheet=True)
     with tempfile.TemporaryDirectory() as folder:
         text = 'import "cluster.accel"\n' + compiled_steps.model(one_stage) + compiled_steps.training(one_stage)
         for name, content in (("cluster.accel", target.text), ("row.dnn", text)):
             pathlib.Path(folder, name).write_text(content, encoding="utf-8")
         run = subprocess.run([calibrations.ACCORD, "estimate", folder + "/row.dnn", "--json"], capture_output=True, text=True, check=False)
-    said = json.loads(run.stdout)
+    said = json.loads(run.stdout or "{}")
     if said.get("status") != "done":
         print(row["id"], said.get("diagnostics"), file=sys.stderr)
         return None
@@ -71,21 +68,19 @@ def features_of(row, answer):
     return {"memory_bound": bounded / time, "kernels": math.log10(kernels / stages), "size": math.log10(max(flops, 1) / kernels)}
 
 
-def shares_of(answer):
-    """Shares of the computed step by what it waits for, in its slowest stage."""
-    parts = max((stage["step"] for stage in answer["stages"]), key=lambda step: sum(step.values()))
-    whole = sum(parts.values())
-    exposed = sum(one.get("exposed_s", 0) for one in answer.get("communication", []) if one.get("stage", 0) == 0)
-    return {"collectives": min(1, exposed / whole), "bubble": parts["bubble_s"] / whole, "host": parts["host_s"] / whole}
-
-
 def kept(answers):
-    """What is read of answers, by the row's id."""
+    """What is read of answers, by the row's id: times, and shares of the step by what its slowest stage waits for."""
     found = {}
     for row, answer in answers:
-        if answer.get("step_time_s"):
-            estimate = answer["step_time_estimate"]
-            found[row["id"]] = [answer["step_time_s"], estimate["low_s"], estimate["high_s"]]
+        if not answer.get("step_time_s"):
+            continue
+        estimate, stage = answer["step_time_estimate"], max(answer["stages"], key=lambda one: sum(one.get("step", {}).values()))
+        parts, policies = stage.get("step", {}), {one["policy"] for one in stage.get("recompute", [])} - {"none"}
+        whole = sum(parts.values()) or answer["step_time_s"]
+        exposed = sum(one.get("exposed_s", 0) for one in answer.get("communication", []) if one.get("stage", 0) == 0)
+        found[row["id"]] = {"times": [answer["step_time_s"], estimate["low_s"], estimate["high_s"]], "collectives": min(1, exposed / whole),
+                            "bubble": parts.get("bubble_s", 0) / whole, "host": parts.get("host_s", 0) / whole,
+                            "microbatch": answer["microbatch"], "recompute": min(policies, default="none")}
     return found
 
 
@@ -93,9 +88,8 @@ def collect(folder):
     folder = pathlib.Path(folder)
     folder.mkdir(exist_ok=True, parents=True)
     rows = calibrations.load(*calibrations.tables())
-    priced = [row for row in rows if compiled_steps.is_priced(row)]
-    # vTrain has half of all rows, of one cluster: every fourth one stands for them.
-    priced = [row for row in priced if not row["source"].startswith("VIA-Research") or zlib.crc32(row["id"].encode()) % 4 == 0]
+    # vTrain has half of all rows, of one cluster: every eighth one stands for them.
+    priced = [row for row in rows if compiled_steps.is_priced(row) and (not row["source"].startswith("VIA-Research") or zlib.crc32(row["id"].encode()) % 8 == 0)]
 
     def once(name, make):
         path = folder / (name.replace("/", "_") + ".json")
@@ -103,33 +97,25 @@ def collect(folder):
             made = make()
             path.write_text(json.dumps(made), encoding="utf-8")
             print(name, len(made), file=sys.stderr, flush=True)
+        return json.loads(path.read_text(encoding="utf-8"))
 
-    def sheet():
-        answers = compiled_steps.price_all(priced, 1, sheet=True)
-        times = kept(answers)
-        return {row["id"]: {"times": times[row["id"]], **shares_of(answer), **features}
-                for row, answer in answers if row["id"] in times and (features := features_of(row, answer))}
-
-    def without(left_out, asked, group):
-        """The rows of `asked` groups by calibrations without the rows of `left_out` groups, on generic clusters."""
-        own = [row for row in priced if group(row) in asked]
+    def without(left_out, group):
+        """The rows of a group by calibrations of the others, on generic clusters."""
+        own = [row for row in priced if group(row) == left_out]
         with tempfile.TemporaryDirectory() as fits:
             generations = {calibrations.generation_of(row) for row in own}
-            calibrations.fit_all([row for row in rows if calibrations.generation_of(row) in generations and group(row) not in left_out], fits)
+            calibrations.fit_all([row for row in rows if calibrations.generation_of(row) in generations and group(row) != left_out], fits)
             names = os.listdir(fits)
             measured = [row for row in own if any(name.startswith(compiled_steps.Target(row).machine + ".") for name in names)]
             alone = [row for row in own if row not in measured]
-            return kept(compiled_steps.price_all(measured, 1, folder=fits, generic=True) + compiled_steps.price_all(alone, 1, sheet=True))
+            return kept(compiled_steps.price_all(measured, 2, folder=fits, generic=True) + compiled_steps.price_all(alone, 2, sheet=True))
 
-    once("sheet", sheet)
+    found = {}
     for unit, group in GROUPS.items():
-        groups = sorted({group(row) for row in priced})
-        generations = {one: {calibrations.generation_of(row) for row in priced if group(row) == one} for one in groups}
-        for one in groups:
-            once(f"{unit}-{one}", lambda one=one, group=group: without({one}, {one}, group))
-        for one, other in itertools.combinations(groups, 2):
-            if generations[one] & generations[other]:  # else neither fit has a row of the other
-                once(f"{unit}-{one}-{other}", lambda pair={one, other}, group=group: without(pair, pair, group))
+        for one in sorted({group(row) for row in priced}):
+            made = once(f"{unit}-{one}", lambda one=one, group=group: without(one, group))
+            found.update(made if unit == "models" else {})
+    once("features", lambda: {row["id"]: features for row in priced if row["id"] in found and (features := features_of(row, found[row["id"]]))})
 
 
 # ---- Residuals
@@ -137,10 +123,10 @@ def collect(folder):
 WORDS = ("precision", "accelerator", "framework")
 
 
-def design(rows, sheet):
+def design(rows, features):
     """Features of rows, of which numbers come first: shares of the step, decades of kernels and of FLOP a kernel."""
     numbers = ["memory_bound", "collectives", "bubble", "host", "kernels", "size"]
-    x = [[sheet[row["id"]][name] for name in numbers] for row in rows]
+    x = [[features[row["id"]][name] for name in numbers] for row in rows]
     words = {"precision": lambda row: row["precision"].split("-")[0], "accelerator": lambda row: row["accelerator"],
              "framework": lambda row: calibrations.framework_of(row) or "other"}
     columns = [(name, value) for name in WORDS for value in sorted({words[name](row) for row in rows})]
@@ -204,26 +190,24 @@ def conformal(errors, groups):
 
 def score(folder):
     folder = pathlib.Path(folder)
-    sheet = json.loads((folder / "sheet.json").read_text(encoding="utf-8"))
+    graph = json.loads((folder / "features.json").read_text(encoding="utf-8"))
     everything = {row["id"]: row for row in calibrations.load(*calibrations.tables())}
     print("| left out | learner | rows | mean error | of groups | in | high / low | change of the mean error |\n|---|---|--:|--:|--:|--:|--:|--:|")
     for unit, group in GROUPS.items():
-        files = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in folder.glob(f"{unit}-*.json")}
-        names = sorted({group(everything[name]) for name in sheet})
-
-        def pair(one, other, files=files, unit=unit):
-            return next((files[key] for key in (f"{unit}-{one}-{other}", f"{unit}-{other}-{one}") if key in files), files[f"{unit}-{other}"])
-
-        ids = [name for name in sheet if all(name in pair(one, group(everything[name])) for one in names)]
+        priced = {}
+        for path in folder.glob(f"{unit}-*.json"):
+            priced.update(json.loads(path.read_text(encoding="utf-8")))
+        ids = sorted(name for name in priced if name in graph)
         rows = [everything[name] for name in ids]
-        numbers, words = design(rows, sheet)
+        features = {name: {**priced[name], **graph[name]} for name in ids}
+        base = np.array([priced[name]["times"] for name in ids])
+        numbers, words = design(rows, features)
         folds = np.array([group(row) for row in rows])
         models = np.array([model_of(row) if unit == "models" else row["accelerator"] for row in rows])
         measured = np.log([float(row["step_time_s"]) for row in rows])
         results, choices = {}, {}
         for fold in sorted(set(folds)):
             known, asked = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-            base = np.array([pair(fold, folds[i])[ids[i]] if folds[i] != fold else files[f"{unit}-{fold}"][ids[i]] for i in range(len(ids))])
             y, x = measured - np.log(base[:, 0]), scaled(numbers, words, known)
             inner = {name: (mean_of_groups(np.abs(held_out(learner, x, y, known, models) - y[known]), models[known]), family, learner)
                      for family, variants in LEARNERS.items() for name, learner in variants}

@@ -60,9 +60,10 @@ static const CommandEntry
           .range(1, 1'000'000'000);
       command.option("--metric", steps->metric,
                      "With --curves --application: steps until this metric (default: until the end of that run)");
-      command.flag("--gradient-noise", *isOfNoise,
-                   "The rows are gradient noise scales of trainings, as in gradient-noise.csv of the catalogue: how well "
-                   "those of left-out models are predicted");
+      command.flag(
+          "--gradient-noise", *isOfNoise,
+          "The rows are gradient noise scales of trainings, as in gradient-noise.csv of the catalogue: how well "
+          "those of left-out models are predicted");
       addJson(command, options->json);
       command.example("accord calibrate rows.csv --where framework=Megatron-LM -o selene.calibration\n"
                       "         accord calibrate --operations operations.csv -o gpus.operations\n"

@@ -217,11 +217,12 @@ bool JobsPlanner::predictNoise(TrainingPlans &plans, const TrainingUse &use) {
   const PredictedNoise noise = noises->predict(training);
   const double toSamples = pass / training.data; // of tokens
   job.batches.noise = {{0, noise.median * toSamples}};
-  assume(fmt::format("the gradient noise of job '{}' was not measured: {:.3g} samples are predicted from those of other "
-                     "trainings (90 of 100 lie from {:.2g} to {:.2g}) by {:.3g} samples a pass over its data{}; it is "
-                     "taken to stay the same",
-                     job.name, noise.median * toSamples, noise.low * toSamples, noise.high * toSamples, pass,
-                     pass < use.samples ? "" : ", as if all of its samples were different"));
+  assume(
+      fmt::format("the gradient noise of job '{}' was not measured: {:.3g} samples are predicted from those of other "
+                  "trainings (90 of 100 lie from {:.2g} to {:.2g}) by {:.3g} samples a pass over its data{}; it is "
+                  "taken to stay the same",
+                  job.name, noise.median * toSamples, noise.low * toSamples, noise.high * toSamples, pass,
+                  pass < use.samples ? "" : ", as if all of its samples were different"));
   return true;
 }
 

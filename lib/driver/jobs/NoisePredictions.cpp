@@ -3,7 +3,7 @@
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/Workspace.h"
 #include "lib/driver/jobs/FileErrors.h"
-#include "lib/import/jobs/NoiseTable.h"
+#include "lib/import/jobs/TraceJobs.h"
 #include "lib/jobs/solve/NoisePredictor.h"
 #include "lib/support/CommandHost.h"
 #include "lib/support/documents/JsonText.h"
@@ -113,9 +113,11 @@ int predictNoises(const NoisePredictionOptions &options) {
   if (auto table = read(diags, options.table)) {
     NoiseDocument document;
     if (table->size() < 2)
-      diags.error(Code::WrongJobsFile, {}, fmt::format("'{}' has no two models, of which one is left out", options.table));
+      diags.error(Code::WrongJobsFile, {},
+                  fmt::format("'{}' has no two models, of which one is left out", options.table));
     else
-      for (const auto &[group, name] : {std::pair(NoiseGroup::Model, "each model"), {NoiseGroup::Family, "each family"}})
+      for (const auto &[group, name] :
+           {std::pair(NoiseGroup::Model, "each model"), {NoiseGroup::Family, "each family"}})
         document.scores.push_back(scoreOf(name, leaveNoiseOut(*table, group)));
     if (options.json && !document.scores.empty())
       standardOutput() << jsonText(toDocument(document, describeDocument)) << "\n";

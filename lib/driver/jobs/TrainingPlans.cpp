@@ -450,7 +450,7 @@ jobs::NoisyTraining TrainingPlans::describe(double samples) {
   auto isThere = [&](auto isOf) { return work && std::ranges::any_of(work->operations, isOf); };
   training.data = samples * (hasTokens ? static_cast<double>(*length) : 1);
   training.parameters = work ? static_cast<double>(work->parameters) : 0;
-  training.task = hasTokens ? "language"
+  training.task = hasTokens                                                                       ? "language"
                   : isThere([](const Operation &op) { return op.kind.starts_with("conv"); })      ? "vision"
                   : isThere([](const Operation &op) { return op.kind.starts_with("embedding"); }) ? "recommendation"
                                                                                                   : "";

@@ -13,7 +13,7 @@ class FabricCaches;
 namespace jobs {
 struct LaunchPlan;
 struct NoisyTraining;
-}
+} // namespace jobs
 
 /// Equal servers with devices of one type, whose networks are those of a cluster of the catalogue or of a file.
 struct DevicePool {

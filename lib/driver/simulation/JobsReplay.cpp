@@ -4,7 +4,6 @@
 #include "lib/import/actors/ActorFile.h"
 #include "lib/import/jobs/GavelThroughputs.h"
 #include "lib/import/jobs/GavelTrace.h"
-#include "lib/import/jobs/NoiseTable.h"
 #include "lib/import/jobs/PolluxProfiles.h"
 #include "lib/import/jobs/ReadTrace.h"
 #include "lib/import/jobs/SiaProfiles.h"
@@ -335,8 +334,8 @@ struct JobsReplay::State {
 
   bool addProfile(const std::string &folder, const std::string &name, KnownApplication &to) {
     auto profile = taken(readPolluxProfile(folder, polluxLimits(name)));
-    auto application = profile ? taken(ProfiledApplication::make(std::move(*profile), assumedNoiseOf(name)))
-                               : std::nullopt;
+    auto application =
+        profile ? taken(ProfiledApplication::make(std::move(*profile), assumedNoiseOf(name))) : std::nullopt;
     if (application)
       to.types = {*application};
     return application.has_value();
@@ -363,7 +362,8 @@ struct JobsReplay::State {
       const auto found = profiles.profiles.find({name, type});
       if (found == profiles.profiles.end())
         continue;
-      auto application = taken(ProfiledApplication::make(scaledProfile(found->second, siaSlowdown(name)), assumedNoiseOf(name)));
+      auto application =
+          taken(ProfiledApplication::make(scaledProfile(found->second, siaSlowdown(name)), assumedNoiseOf(name)));
       if (!application)
         return false;
       to.types.back() = *application;

@@ -91,11 +91,12 @@ BatchSplit splitBatch(const TrainingProfile &profile, int64_t batch, unsigned de
 }
 
 Result<std::shared_ptr<const ProfiledApplication>> ProfiledApplication::make(TrainingProfile profile,
-                                                                               std::optional<double> assumedNoise) {
+                                                                             std::optional<double> assumedNoise) {
   if (auto checked = checkTrainingProfile(profile); !checked)
     return checked.takeError();
   ACCORD_TRY(scattered, DelaunayInterpolation::make(scatteredPoints(profile)));
-  return std::shared_ptr<const ProfiledApplication>(new ProfiledApplication(std::move(profile), std::move(scattered), assumedNoise));
+  return std::shared_ptr<const ProfiledApplication>(
+      new ProfiledApplication(std::move(profile), std::move(scattered), assumedNoise));
 }
 
 std::optional<StepTime> ProfiledApplication::stepTime(std::vector<unsigned> placement, int64_t localBatch) const {

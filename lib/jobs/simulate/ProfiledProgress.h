@@ -42,11 +42,12 @@ public:
   /// Time of an update with `batch` samples, accumulation included, on `devices` that fill servers of
   /// `devicesOfServer` (at least 1) each, and one server with the rest.
   std::optional<double> updateSeconds(int64_t batch, unsigned devices, unsigned devicesOfServer) const;
-  /// The split with the most expected progress a second in an epoch (from 0), among 50 batches in geometric progression from the
-  /// initial one to the maximum, the first of equals. Devices accumulate only where they cannot hold their share.
-  /// Nothing where no time or no curve is known.
+  /// The split with the most expected progress a second in an epoch (from 0), among 50 batches in geometric progression
+  /// from the initial one to the maximum, the first of equals. Devices accumulate only where they cannot hold their
+  /// share. Nothing where no time or no curve is known.
   std::optional<BatchSplit> bestSplit(std::vector<unsigned> placement, size_t epoch) const;
-  /// Expected progress a second with the best split on devices that fill servers of `serverDevices`, in an epoch (from 0).
+  /// Expected progress a second with the best split on devices that fill servers of `serverDevices`, in an epoch (from
+  /// 0).
   double bestRate(unsigned devices, unsigned serverDevices, size_t epoch) const;
   /// Progress a second with a split, in an epoch (from 0); 0 where no time or no curve is known.
   double progressRate(const std::vector<unsigned> &placement, BatchSplit split, size_t epoch) const;

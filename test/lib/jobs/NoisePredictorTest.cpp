@@ -1,7 +1,7 @@
-// Gradient noise of trainings that never ran: a law that is exact, what is not known, coverage of drawn families that are
-// left out, and tables.
+// Gradient noise of trainings that never ran: a law that is exact, what is not known, coverage of drawn families that
+// are left out, and tables.
 #include "lib/jobs/solve/NoisePredictor.h"
-#include "lib/import/jobs/NoiseTable.h"
+#include "lib/import/jobs/TraceJobs.h"
 #include "lib/support/SplitMix.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -24,7 +24,9 @@ std::vector<MeasuredNoise> drawn(uint64_t seed, size_t families, double familySc
     for (const char *model : {"a", "b"}) {
       const double data = 1e4 * std::pow(10, 4 * random.unit());
       const std::string name = "f" + std::to_string(family);
-      made.push_back({name + model, name, {"vision", 0, data},
+      made.push_back({name + model,
+                      name,
+                      {"vision", 0, data},
                       10 * std::sqrt(data) * std::exp(own + modelScale * normal(random))});
     }
   }
