@@ -84,12 +84,13 @@ def kept(answers):
     return found
 
 
-def collect(folder):
+def collect(folder, only=None):
     folder = pathlib.Path(folder)
     folder.mkdir(exist_ok=True, parents=True)
-    rows = calibrations.load(*calibrations.tables())
     # vTrain has half of all rows, of one cluster: every eighth one stands for them.
-    priced = [row for row in rows if compiled_steps.is_priced(row) and (not row["source"].startswith("VIA-Research") or zlib.crc32(row["id"].encode()) % 8 == 0)]
+    rows = [row for row in calibrations.load(*calibrations.tables())
+            if not row["source"].startswith("VIA-Research") or zlib.crc32(row["id"].encode()) % 8 == 0]
+    priced = [row for row in rows if compiled_steps.is_priced(row)]
 
     def once(name, make):
         path = folder / (name.replace("/", "_") + ".json")
@@ -112,10 +113,11 @@ def collect(folder):
 
     found = {}
     for unit, group in GROUPS.items():
-        for one in sorted({group(row) for row in priced}):
+        for one in sorted({group(row) for row in priced}) if not only or unit == only else []:
             made = once(f"{unit}-{one}", lambda one=one, group=group: without(one, group))
             found.update(made if unit == "models" else {})
-    once("features", lambda: {row["id"]: features for row in priced if row["id"] in found and (features := features_of(row, found[row["id"]]))})
+    if only != "accelerators":
+        once("features", lambda: {row["id"]: features for row in priced if row["id"] in found and (features := features_of(row, found[row["id"]]))})
 
 
 # ---- Residuals
@@ -243,9 +245,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["collect", "score"])
     parser.add_argument("folder")
+    parser.add_argument("--only", choices=list(GROUPS), help="groups that are left out; default: one after the other")
     given = parser.parse_args()
     if given.what == "collect":
-        collect(given.folder)
+        collect(given.folder, given.only)
     else:
         score(given.folder)
 
