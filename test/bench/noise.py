@@ -59,7 +59,7 @@ def print_predictions(accord):
                 return f"{math.exp(statistics.median(errors)):.1f} | {math.exp(statistics.fmean(errors)):.1f}"
             covered = sum(learned[model]["low"] <= measured[model] <= learned[model]["high"] for model in models)
             width = math.exp(statistics.median(math.log(learned[model]["high"] / learned[model]["low"]) for model in models))
-            print(f"| {score['left_out']}, {name} | {len(models)} | {factor(lambda model, same=same: same[model])} | "
+            print(f"| {score['without']}, {name} | {len(models)} | {factor(lambda model, same=same: same[model])} | "
                   f"{factor(lambda model, learned=learned: learned[model]['predicted'])} | {100 * covered / len(models):.0f} % | {width:.0f} |")
     for one in scores(accord)[1]["models"]:
         print(f"| {one['model']} | {one['measured']:.3g} | {one['predicted']:.3g} | {one['low']:.2g} .. {one['high']:.2g} |")

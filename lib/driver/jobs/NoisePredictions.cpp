@@ -57,7 +57,7 @@ void describeModel(JsonFields &f, std::pair<std::string, HeldOutValue> &one) {
   f.about("90 of 100 such noise scales lie from here").field("low", one.second.low).field("high", one.second.high);
 }
 void describeScore(JsonFields &f, NoiseScore &score) {
-  f.about("what was left out as a whole").field("left_out", score.leftOut);
+  f.about("what was left out as a whole").field("without", score.leftOut);
   f.field("rows", score.rows);
   f.about("of predicted over measured or its inverse, whichever is larger").field("median_factor", score.medianFactor);
   f.about("the geometric mean of the same").field("mean_factor", score.meanFactor);
