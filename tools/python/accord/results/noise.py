@@ -24,11 +24,11 @@ class Score(Record):
 
     coverage: float = key("share of measured values in their interval")
     interval_ratio: float = key("median of high / low")
-    left_out: str = key("what was left out as a whole")
     mean_factor: float = key("the geometric mean of the same")
     median_factor: float = key("of predicted over measured or its inverse, whichever is larger")
     models: List[Model] = key()
     rows: int = key()
+    without: str = key("what was left out as a whole")
 
 
 class Noise(Answer):
