@@ -1,5 +1,6 @@
 // Recorded jobs as steady ones, for the simulator: what an operator's own history would have been under another policy;
-// complete jobs, from which the work of others is learned; and gradient noise of trainings, from which that of others is.
+// complete jobs, from which the work of others is learned; and gradient noise of trainings, from which that of others
+// is.
 #pragma once
 #include "lib/jobs/problem/MeasuredNoise.h"
 #include "lib/jobs/problem/SteadyJob.h"
