@@ -24,7 +24,7 @@ MADE = "Made by scripts/python_package.py; do not edit."
 
 # The commands that are functions: name of the function, and of the documents that it may answer.
 COMMANDS = {
-    "calibrate": ("calibrate", ["calibrate", "operations", "rates", "steps"]),
+    "calibrate": ("calibrate", ["calibrate", "operations", "rates", "steps", "noise"]),
     "choose": ("choose", ["choose"]),
     "compare": ("compare", ["compare", "compare_cluster"]),
     "compile": ("compile_", ["plan", "placement"]),

@@ -2,6 +2,7 @@
 #include "lib/driver/tasks/Calibrate.h"
 #include "lib/driver/CommandLine.h"
 #include "lib/driver/ExitStatus.h"
+#include "lib/driver/jobs/NoisePredictions.h"
 #include "lib/driver/jobs/RatePredictions.h"
 #include "lib/driver/jobs/StepPredictions.h"
 #include "lib/driver/tasks/CalibrateOperations.h"
@@ -15,7 +16,7 @@ static const CommandEntry
       auto rates = Command::values<RatePredictionOptions>();
       auto steps = Command::values<StepPredictionOptions>();
       auto isOfOperations = Command::values<bool>(), isOfRates = Command::values<bool>(),
-           isOfCurves = Command::values<bool>();
+           isOfCurves = Command::values<bool>(), isOfNoise = Command::values<bool>();
       command.option("rows", options->rows, "Table of measured steps (.csv)").required();
       command.option(
           "--target", options->target,
@@ -59,24 +60,32 @@ static const CommandEntry
           .range(1, 1'000'000'000);
       command.option("--metric", steps->metric,
                      "With --curves --application: steps until this metric (default: until the end of that run)");
+      command.flag(
+          "--gradient-noise", *isOfNoise,
+          "The rows are gradient noise scales of trainings, as in gradient-noise.csv of the catalogue: how well "
+          "those of left-out models are predicted");
       addJson(command, options->json);
       command.example("accord calibrate rows.csv --where framework=Megatron-LM -o selene.calibration\n"
                       "         accord calibrate --operations operations.csv -o gpus.operations\n"
                       "         accord calibrate --rates throughputs.json --application 'ViT (batch size 64)' "
                       "--known v100x1=4.4\n"
                       "         accord calibrate --curves traces --application cifar10 --batch 256 --metric 0.92");
-      command.action([options, operations, rates, steps, isOfOperations, isOfRates, isOfCurves] {
+      command.action([options, operations, rates, steps, isOfOperations, isOfRates, isOfCurves, isOfNoise] {
         auto wrong = [&](const char *message) {
           return refuse(Code::BadCommandLine, message, options->json, "calibrate");
         };
-        if (*isOfRates + *isOfOperations + *isOfCurves > 1)
-          return wrong("--rates, --operations and --curves are of different tables");
+        if (*isOfRates + *isOfOperations + *isOfCurves + *isOfNoise > 1)
+          return wrong("--rates, --operations, --curves and --gradient-noise are of different tables");
         if (!*isOfRates && !rates->known.empty())
           return wrong("--known is of --rates");
         if (!*isOfRates && !*isOfCurves && !rates->application.empty())
           return wrong("--application is of --rates and --curves");
         if (!*isOfCurves && (steps->batch != 0 || steps->metric))
           return wrong("--batch and --metric are of --curves");
+        if (*isOfNoise && !options->where.empty())
+          return wrong("--where is of rows and rates");
+        if (*isOfNoise)
+          return predictNoises({options->rows, options->json});
         if (*isOfCurves) {
           if (!options->where.empty())
             return wrong("--where is of rows and rates");

@@ -51,6 +51,9 @@ static const CommandEntry kEntry(
                   "'predicted' "
                   "(Gavel): from the types that it ran on and the other models' rates")
           .oneOf({"measured", "fitted", "predicted"});
+      command.option("--gradient-noise", options->gradientNoise,
+                     "A .csv file (application, noise in samples): jobs of Pollux' and Sia's workloads choose their "
+                     "batches by these noise scales, and progress by the measured ones");
       command.option("--round", options->round, "Seconds between two decisions (default: 60, of Gavel 360)");
       command.option("--restart", options->restart,
                      "Seconds without progress each time that a job starts or its devices "

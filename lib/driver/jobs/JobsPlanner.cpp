@@ -1,5 +1,6 @@
 #include "lib/driver/jobs/JobsPlanner.h"
 #include "dialects/accel/AccelDialect.h"
+#include "lib/driver/jobs/NoisePredictions.h"
 #include "lib/driver/jobs/TrainingPlans.h"
 #include "lib/jobs/output/ConflictWords.h"
 #include "lib/jobs/output/TenantQueues.h"
@@ -202,8 +203,31 @@ bool JobsPlanner::planTraining(const std::string &train, std::vector<TrainingUse
   return true;
 }
 
+/// Puts the predicted gradient noise in the place of a measured one, and says so.
+bool JobsPlanner::predictNoise(TrainingPlans &plans, const TrainingUse &use) {
+  if (!noises) {
+    auto table = catalogNoises(diagnostics());
+    if (!table)
+      return false;
+    noises = std::make_unique<NoisePredictor>(std::move(*table));
+  }
+  JobsRequest::Job &job = thePlan.request.jobs[use.job];
+  const double stated = plans.samples(), pass = stated > 0 ? std::min(stated, use.samples) : use.samples;
+  const NoisyTraining training = plans.describe(pass);
+  const PredictedNoise noise = noises->predict(training);
+  const double toSamples = pass / training.data; // of tokens
+  job.batches.noise = {{0, noise.median * toSamples}};
+  assume(
+      fmt::format("the gradient noise of job '{}' was not measured: {:.3g} samples are predicted from those of other "
+                  "trainings (90 of 100 lie from {:.2g} to {:.2g}) by {:.3g} samples a pass over its data{}; it is "
+                  "taken to stay the same",
+                  job.name, noise.median * toSamples, noise.low * toSamples, noise.high * toSamples, pass,
+                  pass < use.samples ? "" : ", as if all of its samples were different"));
+  return true;
+}
+
 /// Work, batches and learning-rate rule of each job with a training.
-bool JobsPlanner::settleUses(const std::string &train, const TrainingPlans &plans, std::vector<TrainingUse> &uses) {
+bool JobsPlanner::settleUses(const std::string &train, TrainingPlans &plans, std::vector<TrainingUse> &uses) {
   optimizers[train] = plans.optimizer();
   for (TrainingUse &use : uses) {
     const JobsRequest::Job &job = thePlan.request.jobs[use.job];
@@ -226,6 +250,8 @@ bool JobsPlanner::settleUses(const std::string &train, const TrainingPlans &plan
     }
     if (!job.batches.areStated())
       continue;
+    if (use.family == 0 && job.batches.noise.empty() && !predictNoise(plans, use))
+      return false;
     if (auto rule = learningRateRuleOf(job.batches, plans.optimizer()); !rule) {
       workspace.report(rule.error());
       return false;

@@ -4,6 +4,7 @@
 #include "lib/driver/JobTarget.h"
 #include "lib/jobs/problem/JobAnswer.h"
 #include "lib/jobs/schedule/KeptPlan.h"
+#include "lib/jobs/solve/NoisePredictor.h"
 #include "lib/search/SearchLimits.h"
 
 namespace accord {
@@ -58,8 +59,9 @@ private:
     double samples = 0;                        ///< its work
   };
   std::map<std::string, std::vector<TrainingUse>> usesOfTrainings() const;
+  bool predictNoise(TrainingPlans &plans, const TrainingUse &use);
   bool planTraining(const std::string &train, std::vector<TrainingUse> &uses);
-  bool settleUses(const std::string &train, const TrainingPlans &plans, std::vector<TrainingUse> &uses);
+  bool settleUses(const std::string &train, TrainingPlans &plans, std::vector<TrainingUse> &uses);
   bool planType(TrainingPlans &plans, unsigned type, const std::vector<TrainingUse> &uses);
   void addRows(const TrainingUse &use, unsigned type, const std::vector<DeviceCountPlan> &plans, int64_t batch,
                int64_t own, const std::string &level);
@@ -80,6 +82,7 @@ private:
   JobTarget target;
   JobsPlan thePlan;
   std::map<std::string, std::string> optimizers; ///< of trainings
+  std::unique_ptr<jobs::NoisePredictor> noises;  ///< null: nothing was predicted yet
   std::optional<RunningPlan> theRunning;
   std::vector<std::string> theNotes; ///< of a plan that goes on, in words, each once
   jobs::JobsRequest theBlock;        ///< whole, where a plan goes on

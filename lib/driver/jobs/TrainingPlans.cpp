@@ -5,6 +5,7 @@
 #include "lib/driver/JobGraphs.h"
 #include "lib/driver/PowerCap.h"
 #include "lib/driver/jobs/PoolClusters.h"
+#include "lib/jobs/problem/MeasuredNoise.h"
 #include "lib/launch/JobScripts.h"
 #include "lib/machine/calibration/Parameters.h"
 #include "lib/machine/calibration/Profile.h"
@@ -132,6 +133,7 @@ struct TrainingPlans::State {
   void describe(PoolTraining &training, const ClusterTarget &target, BuiltPlacementProblem built,
                 PlacementResult result, DeviceCountPlan &plan);
   std::optional<StepEstimate> intervalOf(const PoolTraining &training, const ClusterTarget &target, double step);
+  std::optional<WorkGraph> wholeWork();
   double parametersOf(const BuiltPlacementProblem &built);
   int64_t cacheOf(int64_t batch);
 };
@@ -289,12 +291,17 @@ int64_t TrainingPlans::State::cacheOf(int64_t batch) {
 /// Without what a framework pads the vocabulary with.
 double TrainingPlans::State::parametersOf(const BuiltPlacementProblem &built) {
   if (parameters == 0) {
-    TrainingGraphs::Built &whole = graphs.cache().get(graphs.optionsAt(workspace.job().recomputes.front(), Degrees{}));
-    std::string error;
-    auto work = whole.graph ? workGraphFrom(whole.graph, 1, 1, error) : std::nullopt;
+    auto work = wholeWork();
     parameters = static_cast<double>(work ? work->parameters : built.parameters);
   }
   return parameters;
+}
+
+/// The work of the model as it is written, of one sample; nothing if its graph cannot be built.
+std::optional<WorkGraph> TrainingPlans::State::wholeWork() {
+  TrainingGraphs::Built &whole = graphs.cache().get(graphs.optionsAt(workspace.job().recomputes.front(), Degrees{}));
+  std::string error;
+  return whole.graph ? workGraphFrom(whole.graph, 1, 1, error) : std::nullopt;
 }
 
 void TrainingPlans::State::describe(PoolTraining &training, const ClusterTarget &target, BuiltPlacementProblem built,
@@ -434,6 +441,20 @@ std::string TrainingPlans::optimizer() const {
 double TrainingPlans::samples() const { return state->samples; }
 std::optional<int64_t> TrainingPlans::sequence() const {
   return state->workspace.program().parameter(state->workspace.job(), "seq");
+}
+jobs::NoisyTraining TrainingPlans::describe(double samples) {
+  jobs::NoisyTraining training;
+  const auto work = state->wholeWork();
+  const auto length = sequence();
+  const bool hasTokens = length && *length > 0;
+  auto isThere = [&](auto isOf) { return work && std::ranges::any_of(work->operations, isOf); };
+  training.data = samples * (hasTokens ? static_cast<double>(*length) : 1);
+  training.parameters = work ? static_cast<double>(work->parameters) : 0;
+  training.task = hasTokens                                                                       ? "language"
+                  : isThere([](const Operation &op) { return op.kind.starts_with("conv"); })      ? "vision"
+                  : isThere([](const Operation &op) { return op.kind.starts_with("embedding"); }) ? "recommendation"
+                                                                                                  : "";
+  return training;
 }
 const std::vector<std::string> &TrainingPlans::assumptions() const { return state->assumptions; }
 

@@ -12,7 +12,8 @@ namespace accord {
 class FabricCaches;
 namespace jobs {
 struct LaunchPlan;
-}
+struct NoisyTraining;
+} // namespace jobs
 
 /// Equal servers with devices of one type, whose networks are those of a cluster of the catalogue or of a file.
 struct DevicePool {
@@ -54,6 +55,10 @@ public:
   std::string optimizer() const;
   /// Tokens of a sample, where the model says so.
   std::optional<int64_t> sequence() const;
+  /// What of the training says something about its gradient noise, where a pass over its data has so many samples. A
+  /// model whose samples have tokens is of language, one with convolutions of vision, another one with tables of
+  /// embeddings a recommender.
+  jobs::NoisyTraining describe(double samples);
   /// The best plan for each number of devices, as many as `counts`, of a step of `batch` samples (0: as the training
   /// says). Nothing after errors, which are reported. At a power level, a number that was planned without one has the
   /// best plan of the degrees, micro-batches and stages of ZeRO of that plan and of the few others with the lowest

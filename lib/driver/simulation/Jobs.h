@@ -26,6 +26,7 @@ struct JobsOptions {
   std::string tenants;                      ///< "a=2,b=1"; "": applications are tenants
   std::optional<double> deadline;           ///< of each job: multiple of its time alone
   std::string speeds;            ///< "" or "measured"; "fitted", "predicted": policies know only what they saw of a job
+  std::string gradientNoise;     ///< a .csv file of noise scales by which jobs choose batches; "": the measured ones
   std::string actor;             ///< a network that weighs jobs (.onnx), or ""
   std::string shield;            ///< "5%": what its allocation may lose in a round; "": the usual
   std::string train;             ///< a file to write (.onnx): an actor is trained, and nothing compared

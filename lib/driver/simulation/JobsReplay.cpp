@@ -150,6 +150,13 @@ struct JobsReplay::State {
           .help("throughputs by device type do (.json, Gavel); 'fitted' estimates speeds of Pollux' workloads");
       return std::nullopt;
     }
+    if (!options.gradientNoise.empty() && (isRecorded || isGavel || options.speeds == "fitted")) {
+      diags.error(Code::BadCommandLine, {},
+                  isRecorded || isGavel
+                      ? fmt::format("--gradient-noise: the jobs of '{}' do not choose their batches", options.trace)
+                      : "--gradient-noise: with '--speeds fitted', jobs know the noise that they measured");
+      return std::nullopt;
+    }
     if (isRecorded)
       return recorded();
     if (options.profiles.empty()) {
@@ -166,7 +173,7 @@ struct JobsReplay::State {
 
   std::optional<Replay> pollux(llvm::StringRef text) {
     auto workload = taken(readPolluxWorkload(text, options.trace));
-    if (!workload)
+    if (!workload || !readAssumedNoise())
       return std::nullopt;
     auto applications = profilesOf(*workload);
     if (!applications || !haveCurves(*workload, *applications))
@@ -249,6 +256,21 @@ struct JobsReplay::State {
   };
   using Applications = std::map<std::string, KnownApplication>;
 
+  bool readAssumedNoise() {
+    if (options.gradientNoise.empty())
+      return true;
+    auto file = readFile(diags, options.gradientNoise);
+    auto noises = file ? taken(jobs::readAssumedNoise(sources.text(*file), options.gradientNoise)) : std::nullopt;
+    if (noises)
+      assumedNoise = std::move(*noises);
+    return noises.has_value();
+  }
+
+  std::optional<double> assumedNoiseOf(const std::string &application) const {
+    const auto found = assumedNoise.find(application);
+    return found == assumedNoise.end() ? std::nullopt : std::optional(found->second);
+  }
+
   /// Refuses a job whose batch no curve is known of.
   bool haveCurves(const std::vector<PolluxJob> &workload, const Applications &applications) {
     for (const PolluxJob &job : workload) {
@@ -312,7 +334,8 @@ struct JobsReplay::State {
 
   bool addProfile(const std::string &folder, const std::string &name, KnownApplication &to) {
     auto profile = taken(readPolluxProfile(folder, polluxLimits(name)));
-    auto application = profile ? taken(ProfiledApplication::make(std::move(*profile))) : std::nullopt;
+    auto application =
+        profile ? taken(ProfiledApplication::make(std::move(*profile), assumedNoiseOf(name))) : std::nullopt;
     if (application)
       to.types = {*application};
     return application.has_value();
@@ -339,7 +362,8 @@ struct JobsReplay::State {
       const auto found = profiles.profiles.find({name, type});
       if (found == profiles.profiles.end())
         continue;
-      auto application = taken(ProfiledApplication::make(scaledProfile(found->second, siaSlowdown(name))));
+      auto application =
+          taken(ProfiledApplication::make(scaledProfile(found->second, siaSlowdown(name)), assumedNoiseOf(name)));
       if (!application)
         return false;
       to.types.back() = *application;
@@ -642,6 +666,7 @@ struct JobsReplay::State {
   std::vector<FairTenant> tenants;
   std::shared_ptr<PredictedSpeeds> predicted;   ///< null: speeds are measured or fitted
   WorkHistory history;                          ///< that `learned` begins with
+  std::map<std::string, double> assumedNoise;   ///< by application, in samples
   std::vector<std::string> applications;        ///< of each job
   std::vector<int> tenantOf;                    ///< of each job
   std::vector<std::optional<double>> deadlines; ///< of each job

@@ -1,10 +1,13 @@
 // Recorded jobs as steady ones, for the simulator: what an operator's own history would have been under another policy;
-// and complete jobs, from which the work of others is learned.
+// complete jobs, from which the work of others is learned; and gradient noise of trainings, from which that of others
+// is.
 #pragma once
+#include "lib/jobs/problem/MeasuredNoise.h"
 #include "lib/jobs/problem/SteadyJob.h"
 #include "lib/jobs/problem/TraceJob.h"
 #include "lib/jobs/problem/WorkHistory.h"
 #include "lib/support/Result.h"
+#include <map>
 #include <string_view>
 
 namespace accord::jobs {
@@ -31,5 +34,14 @@ Result<std::vector<CompleteJob>> readWorkHistory(std::string_view text, const st
 
 /// The same columns.
 std::string printWorkHistory(const std::vector<CompleteJob> &jobs);
+
+/// Reads lib/catalog/gradient-noise.csv: the columns model, family, task, parameters (or empty), data and noise; others
+/// are not looked at. Numbers are more than 0, and a model stands once. Errors have the code A1101 and the place of the
+/// cell.
+Result<std::vector<MeasuredNoise>> readNoiseTable(std::string_view text, const std::string &path);
+
+/// Reads a .csv of assumed noise scales: the columns application and noise, in samples, 0 or more; each application
+/// stands once. Errors as above.
+Result<std::map<std::string, double>> readAssumedNoise(std::string_view text, const std::string &path);
 
 } // namespace accord::jobs

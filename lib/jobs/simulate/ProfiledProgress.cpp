@@ -1,4 +1,5 @@
 #include "lib/jobs/simulate/ProfiledProgress.h"
+#include "lib/jobs/problem/JobBatches.h"
 #include "lib/jobs/simulate/FittedSpeeds.h"
 #include <algorithm>
 #include <cmath>
@@ -89,11 +90,13 @@ BatchSplit splitBatch(const TrainingProfile &profile, int64_t batch, unsigned de
   return split;
 }
 
-Result<std::shared_ptr<const ProfiledApplication>> ProfiledApplication::make(TrainingProfile profile) {
+Result<std::shared_ptr<const ProfiledApplication>> ProfiledApplication::make(TrainingProfile profile,
+                                                                             std::optional<double> assumedNoise) {
   if (auto checked = checkTrainingProfile(profile); !checked)
     return checked.takeError();
   ACCORD_TRY(scattered, DelaunayInterpolation::make(scatteredPoints(profile)));
-  return std::shared_ptr<const ProfiledApplication>(new ProfiledApplication(std::move(profile), std::move(scattered)));
+  return std::shared_ptr<const ProfiledApplication>(
+      new ProfiledApplication(std::move(profile), std::move(scattered), assumedNoise));
 }
 
 std::optional<StepTime> ProfiledApplication::stepTime(std::vector<unsigned> placement, int64_t localBatch) const {
@@ -141,12 +144,24 @@ std::optional<double> ProfiledApplication::updateSeconds(int64_t batch, unsigned
 }
 
 double ProfiledApplication::progressRate(const std::vector<unsigned> &placement, BatchSplit split, size_t epoch) const {
+  return rateOf(placement, split, epoch, std::nullopt);
+}
+
+double ProfiledApplication::expectedRate(const std::vector<unsigned> &placement, BatchSplit split, size_t epoch) const {
+  return rateOf(placement, split, epoch, assumedNoise);
+}
+
+double ProfiledApplication::rateOf(const std::vector<unsigned> &placement, BatchSplit split, size_t epoch,
+                                   std::optional<double> noise) const {
   const int64_t batch = int64_t(total(placement)) * split.atomic * (split.accumulation + 1);
   const auto time = stepTime(placement, split.atomic);
   if (!time || !data.hasCurves(batch))
     return 0;
   const double accumulate = time->step - time->sync;
-  return data.gain(batch, epoch) / (time->step + accumulate * static_cast<double>(split.accumulation));
+  const double gain = noise ? sampleEfficiency(*noise, data.initialBatch, batch) * static_cast<double>(batch) /
+                                  static_cast<double>(data.initialBatch)
+                            : data.gain(batch, epoch);
+  return gain / (time->step + accumulate * static_cast<double>(split.accumulation));
 }
 
 std::optional<BatchSplit> ProfiledApplication::bestSplit(std::vector<unsigned> placement, size_t epoch) const {
@@ -166,7 +181,7 @@ std::optional<BatchSplit> ProfiledApplication::bestSplit(std::vector<unsigned> p
     const BatchSplit split = splitBatch(data, batch, devices, batch > data.initialBatch);
     if (split.atomic < data.minLocalBatch)
       continue;
-    if (const double rate = progressRate(placement, split, epoch); rate > maxRate)
+    if (const double rate = expectedRate(placement, split, epoch); rate > maxRate)
       maxRate = rate, chosen = split;
   }
   const std::lock_guard lock(bestMutex);
@@ -287,7 +302,7 @@ double ProfiledApplication::bestRate(unsigned devices, unsigned serverDevices, s
   }
   const std::vector<unsigned> placement = filledServers(devices, serverDevices);
   const std::optional<BatchSplit> split = bestSplit(placement, epoch);
-  const double rate = split ? progressRate(placement, *split, epoch) : 0;
+  const double rate = split ? expectedRate(placement, *split, epoch) : 0;
   const std::lock_guard lock(bestMutex);
   return bestRates.try_emplace(key, rate).first->second;
 }

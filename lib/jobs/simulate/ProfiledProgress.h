@@ -24,8 +24,11 @@ BatchSplit splitBatch(const TrainingProfile &profile, int64_t batch, unsigned de
 /// threads.
 class ProfiledApplication {
 public:
-  /// Error A1101 if the profile is not well formed, or if its times cannot be interpolated.
-  static Result<std::shared_ptr<const ProfiledApplication>> make(TrainingProfile profile);
+  /// With an assumed gradient noise scale (samples, at least 0), batches are chosen and rates are expected by it, and
+  /// jobs progress by the measured one. Error A1101 if the profile is not well formed, or if its times cannot be
+  /// interpolated.
+  static Result<std::shared_ptr<const ProfiledApplication>> make(TrainingProfile profile,
+                                                                 std::optional<double> assumedNoise = std::nullopt);
 
   const TrainingProfile &profile() const { return data; }
 
@@ -39,14 +42,17 @@ public:
   /// Time of an update with `batch` samples, accumulation included, on `devices` that fill servers of
   /// `devicesOfServer` (at least 1) each, and one server with the rest.
   std::optional<double> updateSeconds(int64_t batch, unsigned devices, unsigned devicesOfServer) const;
-  /// The split with the most progress a second in an epoch (from 0), among 50 batches in geometric progression from the
-  /// initial one to the maximum, the first of equals. Devices accumulate only where they cannot hold their share.
-  /// Nothing where no time or no curve is known.
+  /// The split with the most expected progress a second in an epoch (from 0), among 50 batches in geometric progression
+  /// from the initial one to the maximum, the first of equals. Devices accumulate only where they cannot hold their
+  /// share. Nothing where no time or no curve is known.
   std::optional<BatchSplit> bestSplit(std::vector<unsigned> placement, size_t epoch) const;
-  /// Progress a second with the best split on devices that fill servers of `serverDevices`, in an epoch (from 0).
+  /// Expected progress a second with the best split on devices that fill servers of `serverDevices`, in an epoch (from
+  /// 0).
   double bestRate(unsigned devices, unsigned serverDevices, size_t epoch) const;
   /// Progress a second with a split, in an epoch (from 0); 0 where no time or no curve is known.
   double progressRate(const std::vector<unsigned> &placement, BatchSplit split, size_t epoch) const;
+  /// The same by the assumed noise, where there is one.
+  double expectedRate(const std::vector<unsigned> &placement, BatchSplit split, size_t epoch) const;
   /// Batches of which the times of steps on a placement are known: from the smallest to the largest local batch of the
   /// profile that has one. Nothing if none has.
   std::optional<BatchLimits> batchLimits(std::vector<unsigned> placement) const;
@@ -54,12 +60,15 @@ public:
   double aloneSpeed() const;
 
 private:
-  ProfiledApplication(TrainingProfile profile, DelaunayInterpolation scattered)
-      : data(std::move(profile)), scattered(std::move(scattered)) {}
+  ProfiledApplication(TrainingProfile profile, DelaunayInterpolation scattered, std::optional<double> assumedNoise)
+      : data(std::move(profile)), scattered(std::move(scattered)), assumedNoise(assumedNoise) {}
+  double rateOf(const std::vector<unsigned> &placement, BatchSplit split, size_t epoch,
+                std::optional<double> noise) const;
   std::optional<StepTime> measure(const std::vector<unsigned> &placement, int64_t localBatch) const;
 
   TrainingProfile data;
   DelaunayInterpolation scattered;
+  std::optional<double> assumedNoise;
   mutable std::mutex mutex; ///< of `known`
   mutable std::map<std::pair<std::vector<unsigned>, int64_t>, std::optional<StepTime>> known;
   mutable std::mutex bestMutex;                              ///< of `best`, `bestRates` and `limits`

@@ -154,8 +154,11 @@ private:
     add("optional", [this](const Constant &value) { job.optional = values.truth(value, "optional").value_or(false); });
     add("phases",
         [this](const Constant &value) { job.phases = values.phases(value, "phases").value_or(jobs::Steps()); });
-    add("noise",
-        [this](const Constant &value) { job.batches.noise = values.noise(value, "noise").value_or(jobs::Steps()); });
+    add("noise", [this](const Constant &value) {
+      const auto *word = value.as<Word>();
+      if (!word || word->text != "predicted") // then it is not stated
+        job.batches.noise = values.noise(value, "noise").value_or(jobs::Steps());
+    });
     add("batches", [this](const Constant &value) {
       job.batches.location = values.reader.place(value.range);
       values.batches(value, "batches", job.batches);
@@ -384,7 +387,7 @@ private:
               Code::MissingKey, *given("batches"),
               fmt::format("job '{}' does not say its gradient noise, so what a larger batch is good for is not known",
                           job.name))
-          .help("for example: noise = 2400, or noise = {0: 800, 0.3: 2400}");
+          .help("for example: noise = 2400, or noise = {0: 800, 0.3: 2400}, or noise = predicted");
   }
 
   /// A job keeps its choice, and phases are jobs of their own.

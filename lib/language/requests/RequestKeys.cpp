@@ -91,7 +91,7 @@ Keys job() {
           {"optional", "whether the schedule may leave it out", {"true", "false"}},
           {"quality", "the minimum quality of its configurations, 0 to 1"},
           {"phases", "factors of its speed, each from a share of its work on"},
-          {"noise", "its gradient noise scale in samples"},
+          {"noise", "its gradient noise scale in samples, or predicted"},
           {"batches", "batches that it may run at"},
           {"choice", "another training that may be run instead", {}, true},
           {"learning_rate", "how it follows the batch", {"linear", "sqrt", "adascale", "legw"}},

@@ -19,6 +19,7 @@ from .results import (
     LayerPlan,
     ListAnswer,
     Mine,
+    Noise,
     Operations,
     Partition,
     Placement,
@@ -78,7 +79,8 @@ def calibrate(
     curves: bool = False,
     batch: Optional[int] = None,
     metric: Optional[float] = None,
-) -> Union[Calibrate, Operations, Rates, Steps]:
+    gradient_noise: bool = False,
+) -> Union[Calibrate, Operations, Rates, Steps, Noise]:
     """Fit a machine's parameters to measured step times.
 
     rows: Table of measured steps (.csv)
@@ -96,6 +98,7 @@ def calibrate(
     curves: A folder with a folder for each application, which has its validation-BATCH.csv (Pollux): how well steps with other batches are predicted from the gradient noise
     batch: With --curves --application: the run that is known (default: with the smallest batch)
     metric: With --curves --application: steps until this metric (default: until the end of that run)
+    gradient_noise: The rows are gradient noise scales of trainings, as in gradient-noise.csv of the catalogue: how well those of left-out models are predicted
     """
     options: Options = {
         "--target": target,
@@ -112,9 +115,10 @@ def calibrate(
         "--curves": curves,
         "--batch": batch,
         "--metric": metric,
+        "--gradient-noise": gradient_noise,
     }
-    answer = asked("calibrate", [rows], options, [Calibrate, Operations, Rates, Steps], writes=False)
-    return cast("Union[Calibrate, Operations, Rates, Steps]", answer)
+    answer = asked("calibrate", [rows], options, [Calibrate, Operations, Rates, Steps, Noise], writes=False)
+    return cast("Union[Calibrate, Operations, Rates, Steps, Noise]", answer)
 
 
 @checked()
@@ -583,6 +587,7 @@ def jobs(
     servers: Optional[Value] = None,
     policy: Optional[Union[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "learned", "bandit", "actor", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective", "all"], Sequence[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "learned", "bandit", "actor", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective", "all"]]]] = None,
     speeds: Optional[Literal["measured", "fitted", "predicted"]] = None,
+    gradient_noise: Optional[Value] = None,
     round: Optional[float] = None,
     restart: Optional[float] = None,
     schedule: Optional[Value] = None,
@@ -630,6 +635,7 @@ def jobs(
     servers: 16x4 is 16 servers of 4 devices; v100=8x1,k80=24x1 names the types (of Sia's profiles: of their files)
     policy: Policies to compare, 'all' for all that the trace allows (default: those that have their own replay and Accord's)
     speeds: 'measured' (default); 'fitted': policies estimate speeds from the steps that a job ran so far; 'predicted' (Gavel): from the types that it ran on and the other models' rates
+    gradient_noise: A .csv file (application, noise in samples): jobs of Pollux' and Sia's workloads choose their batches by these noise scales, and progress by the measured ones
     round: Seconds between two decisions (default: 60, of Gavel 360)
     restart: Seconds without progress each time that a job starts or its devices change (default: 30, of Gavel 0)
     schedule: A .csv file to write: which job is on which servers when
@@ -675,6 +681,7 @@ def jobs(
         "--servers": servers,
         "--policy": policy,
         "--speeds": speeds,
+        "--gradient-noise": gradient_noise,
         "--round": round,
         "--restart": restart,
         "--schedule": schedule,

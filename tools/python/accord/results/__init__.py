@@ -15,6 +15,7 @@ from .latency import Latency as Latency
 from .layer_plan import LayerPlan as LayerPlan
 from .list import ListAnswer as ListAnswer
 from .mine import Mine as Mine
+from .noise import Noise as Noise
 from .operations import Operations as Operations
 from .partition import Partition as Partition
 from .placement import Placement as Placement
