@@ -56,8 +56,8 @@ static const CommandEntry kEntry(
                   "'all' for all that there are")
           .commaSeparated();
       command.option("-o,--output", options->output,
-                     "Folder for tune.json, tune.txt, trials.csv and optuna.log, of a server servers.json, servers.txt "
-                     "and intervals.csv; "
+                     "Folder for tune.json, tune.txt, report.html, trials.csv and optuna.log, of a server servers.json, "
+                     "servers.txt and intervals.csv; "
                      "of programs also for their trials or record, from which an interrupted tuning goes on");
       addJson(command, options->json);
       command.example(
