@@ -1,6 +1,6 @@
 // Parallel coordinates (Inselberg, 1985): an axis for each parameter and each figure, a line for each design.
 
-/// Axes {name, values} of words, or {name, number, show} of figures: `number(design)`, null where there is none. Designs
+/// Axes {name, values} of words, or {name, number, show, linear} of figures: `number(design)`, null where there is none. Designs
 /// {title, rows, heat, best, of}: `of(axis)` is the position among the words. Calls `selected(designs)` whenever what is
 /// kept by the axes changes. `what` the lines are is said to readers of the screen.
 class Parallel {
@@ -16,7 +16,7 @@ class Parallel {
     this.scales = this.axes.map(a => {
       if (a.values) return { at: v => (a.values.length > 1 ? this.bottom - (v * (this.bottom - top)) / (a.values.length - 1) : (top + this.bottom) / 2) };
       const all = this.designs.map(a.number).filter(v => v !== null && isFinite(v));
-      return all.length ? axis(all, this.bottom, top) : { at: () => this.bottom, ticks: [] };
+      return all.length ? axis(all, this.bottom, top, a.linear) : { at: () => this.bottom, ticks: [] };
     });
     for (const d of this.designs) d.ys = this.axes.map((a, i) => { const v = a.values ? d.of(a) : a.number(d); return v === null || v === undefined || !isFinite(v) ? null : this.scales[i].at(v); });
     const root = (this.root = svg("svg", { viewBox: `0 0 ${W} ${H}`, width: W, height: H, role: "group", "aria-label": `${this.designs.length} ${this.what} over ${this.axes.length} axes` }));

@@ -1,7 +1,7 @@
 // Reads what policies did to jobs from the page and fills it.
 const data = JSON.parse(byId("data").textContent);
 const policies = data.policies, reference = data.reference, regrets = data.regrets || [], seeds = Math.max(1, ...policies.map(p => (p.seeds || []).length));
-const perCent = v => `${v < 0 ? "−" : "+"}${trim(Math.abs(v) * 100, 3)} %`, plain = s => longTime(s), many = n => n.toLocaleString("en-US");
+const perCent = v => `${v < 0 ? "−" : v > 0 ? "+" : ""}${trim(Math.abs(v) * 100, 3)} %`, plain = s => longTime(s), many = n => n.toLocaleString("en-US");
 const head = names => el("thead", {}, el("tr", {}, ...names.map(([t, c]) => el("th", { scope: "col", class: c }, t))));
 const line = cells => el("tr", {}, ...cells.map(([t, c]) => el("td", { class: c }, t)));
 const shownColor = word => ({ shorter: "var(--good)", longer: "var(--bad)" })[word] || "var(--quiet)";
@@ -33,7 +33,7 @@ function change() {
 function means() {
   byId("means").hidden = false;
   const known = seeds > 1;
-  drawForest(policies.map(p => ({ name: p.policy, ...meanOf(p), color: p.policy === reference ? "var(--critical)" : "var(--accent)" })), { show: plain, name: "mean time from arrival to completion", label: `mean completion of ${counted(policies.length, "policy", "policies")}` }, byId("means-chart"));
+  drawForest(policies.map(p => ({ name: p.policy, ...meanOf(p), color: p.policy === reference ? "var(--critical)" : "var(--accent)" })), { show: plain, time: true, name: "mean time from arrival to completion", label: `mean completion of ${counted(policies.length, "policy", "policies")}` }, byId("means-chart"));
   byId("means-hint").textContent = (known ? `Mean and Student's interval of 90 % over ${counted(seeds, "seed")}. Seeds have other jobs or other chance, which all policies share: intervals that touch do not say that two policies are alike${reference ? "; the comparison above does" : ", --reference compares them seed by seed"}.` : "One simulation: there is no interval, and a small difference may be chance. --draw or --noise with --seeds gives intervals.");
   offerExport(byId("means-chart"), "mean completion", () => [["policy", "mean_s", "low_s", "high_s"], ...policies.map(p => [p.policy, meanOf(p).mean, meanOf(p).low, meanOf(p).high])], ".interval");
 }
@@ -54,7 +54,7 @@ function regret() {
     for (const [key, name, show] of [["change", "change of the mean completion", perCent], ["regret_s", "regret: sum of the differences", v => (v < 0 ? "−" : "") + longTime(Math.abs(v))]]) {
       const host = el("div");
       columns.append(el("div", {}, host));
-      drawBands(group.map(r => ({ name: r.policy, points: r.points.map(p => ({ x: p.jobs, ...p[key] })) })), { names: ["jobs that arrived first", name], show, zero: 0, label: `${name} against ${against}, ${counted(group.length, "policy", "policies")}` }, host);
+      drawBands(group.map(r => ({ name: r.policy, points: r.points.map(p => ({ x: p.jobs, ...p[key] })) })), { names: ["jobs that arrived first", name], show, inTime: key === "regret_s", zero: 0, label: `${name} against ${against}, ${counted(group.length, "policy", "policies")}` }, host);
       offerExport(host, `${key === "change" ? "change" : "regret"} against ${against}${isBest ? " as best fixed" : ""}`, () => [["policy", "jobs", "mean", "low", "high"], ...group.flatMap(r => r.points.map(p => [r.policy, p.jobs, p[key].mean, p[key].low, p[key].high]))], ".mean");
     }
   }
@@ -72,10 +72,10 @@ function shares() {
   seriesLegend(all.map(p => ({ name: p.policy })), byId("shares-legend"));
   const host = byId("shares-chart"), of = (p, i) => i / (p.quantiles_s.length - 1), times = all.flatMap(p => p.quantiles_s).filter(v => v > 0);
   fluid(host, W => {
-    const H = 340, box = { left: 64, right: 18, top: 14, bottom: 44 }, x = axis(times.length ? times : [1], box.left, W - box.right), y = axis([0, 1], H - box.bottom, box.top);
+    const H = 340, box = { left: 64, right: 18, top: 14, bottom: 44 }, x = timeTicks(times.length ? times : [1], box.left, W - box.right, false), y = axis([0, 1], H - box.bottom, box.top);
     const every = Math.ceil((x.ticks.length * 62) / (W - box.left - box.right)), low = Math.min(...times);
     x.ticks = x.ticks.filter((_, i) => i % every === 0);
-    const root = frame(W, H, box, x, y, ["time from arrival to completion", "share of jobs"], [plain, v => `${trim(v * 100, 3)} %`], `share of jobs over time to completion, ${counted(all.length, "policy", "policies")}`);
+    const root = frame(W, H, box, x, y, ["time from arrival to completion", "share of jobs"], [x.text, v => `${trim(v * 100, 3)} %`], `share of jobs over time to completion, ${counted(all.length, "policy", "policies")}`);
     all.forEach((p, i) => root.append(svg("path", { class: "incumbent", d: "M" + p.quantiles_s.map((t, q) => `${x.at(Math.max(t, low)).toFixed(1)},${y.at(of(p, q)).toFixed(1)}`).join("L"), style: `stroke:${seriesColor(i)};stroke-dasharray:${seriesDash(i)}` }, svg("title", {}, p.policy))));
     host.append(root);
   }, 300, 1100);

@@ -2,7 +2,7 @@
 const data = JSON.parse(byId("data").textContent);
 const problem = data.problem, space = problem.space, trials = data.trials, counts = data.counts, rungs = data.rungs;
 const best = data.incumbents.length ? data.incumbents[data.incumbents.length - 1] : null, objective = problem.objective, better = (a, b) => (problem.maximizes ? a > b : a < b);
-const show = v => (v === null || v === undefined ? "–" : trim(v, 5)), tick = v => trim(v, 4), plain = s => longTime(s), perCent = v => `${v < 0 ? "−" : "+"}${trim(Math.abs(v) * 100, 3)} %`;
+const show = v => (v === null || v === undefined ? "–" : trim(v, 5)), tick = v => trim(v, 4), plain = s => longTime(s), perCent = v => `${v < 0 ? "−" : v > 0 ? "+" : ""}${trim(Math.abs(v) * 100, 3)} %`;
 const head = names => el("thead", {}, el("tr", {}, ...names.map(([t, c]) => el("th", { scope: "col", class: c }, t))));
 const line = cells => el("tr", {}, ...cells.map(([t, c]) => el("td", { class: c }, t)));
 const valueOf = (p, v) => (space[p].kind === "choice" ? space[p].choices[v] : space[p].kind === "integer" ? String(v) : trim(v, 4));
@@ -46,8 +46,8 @@ function progress() {
     const host = el("div"), part = el("div", {}, host);
     byId("progress-charts").append(part);
     fluid(host, W => {
-      const H = 290, box = { left: 84, right: 18, top: 16, bottom: 44 }, x = key === "time_s" ? timeScale(until, W, box) : axis([1, Math.max(2, until)], box.left, W - box.right);
-      const y = axis(points.map(valued).concat(limit ? [limit.at] : []), H - box.bottom, box.top), px = p => x.at(key === "time_s" ? p.time_s : Math.max(1, p.units)).toFixed(1);
+      const H = 290, box = { left: 84, right: 18, top: 16, bottom: 44 }, x = key === "time_s" ? timeScale([...points.map(p => p.time_s), until], W, box) : axis([1, Math.max(2, until)], box.left, W - box.right);
+      const y = axis(points.map(valued).concat(limit ? [limit.at] : []), H - box.bottom, box.top, problem.maximizes && valued(points[0]) === points[0].value), px = p => x.at(key === "time_s" ? p.time_s : Math.max(1, p.units)).toFixed(1);
       const root = frame(W, H, box, x, y, [over, name], [x.text || (v => si(v, "", 3).trim()), tick], `${name} over ${over}: ${counted(points.length, "step")}, the last ${show(valued(points[points.length - 1]))}`);
       limitLine(root, y, limit, W, box);
       root.append(svg("path", { class: "incumbent", style: "stroke:var(--accent)", d: points.map((p, i) => (i ? `H${px(p)}V${y.at(valued(p)).toFixed(1)}` : `M${px(p)},${y.at(valued(p)).toFixed(1)}`)).join("") + `H${x.at(until).toFixed(1)}` }),
@@ -74,11 +74,11 @@ function compared() {
   if (curves.length) {
     byId("compared-part").hidden = false;
     seriesLegend(curves, byId("compared-legend"));
-    drawBands(curves, { names: ["planned time", `best ${objective} so far`], show: tick, time: true, limit: known ? { at: problem.target, text: `target ${show(problem.target)}` } : null, label: `best ${objective} over planned time of ${counted(curves.length, "way")} to tune, mean and interval over seeds` }, byId("compared-chart"));
+    drawBands(curves, { names: ["planned time", `best ${objective} so far`], show: tick, time: true, linear: problem.maximizes, limit: known ? { at: problem.target, text: `target ${show(problem.target)}` } : null, label: `best ${objective} over planned time of ${counted(curves.length, "way")} to tune, mean and interval over seeds` }, byId("compared-chart"));
     offerExport(byId("compared-chart"), "ways over time", () => [["way", "time_s", "mean", "low", "high"], ...curves.flatMap(s => s.points.map(p => [s.name, p.x, p.mean, p.low, p.high]))], ".mean");
   }
   byId("compared-times-h").textContent = time[0].toUpperCase() + time.slice(1);
-  drawForest(data.compared.map((c, i) => ({ name: c.name, ...c.time_s, color: i ? "var(--accent)" : "var(--critical)" })), { show: plain, name: time, label: `${time} of each way` }, byId("compared-times"));
+  drawForest(data.compared.map((c, i) => ({ name: c.name, ...c.time_s, color: i ? "var(--accent)" : "var(--critical)" })), { show: plain, time: true, name: time, label: `${time} of each way` }, byId("compared-times"));
   offerExport(byId("compared-times"), `${time} of each way`, () => [["way", "mean_s", "low_s", "high_s"], ...data.compared.map(c => [c.name, c.time_s.mean, c.time_s.low, c.time_s.high])], ".interval");
   if (others.length) {
     byId("compared-change-h").textContent = `${own.name} against each other way, seed by seed`;
@@ -100,7 +100,7 @@ function curves() {
   const kept = v => (better(worst, v) ? worst : v), first = Math.min(...all.map(t => t.reports[0].unit)), lostUnit = t => (["diverged", "failed"].includes(t.state) ? t : null);
   host.style.setProperty("--faintness", Math.max(0.25, Math.min(0.8, 60 / all.length)));
   fluid(host, W => {
-    const H = Math.round(Math.max(320, Math.min(460, W * 0.42))), box = { left: 84, right: 18, top: 18, bottom: 44 }, x = axis([first, problem.max_units], box.left, W - box.right), y = axis(values.map(kept), H - box.bottom, box.top);
+    const H = Math.round(Math.max(320, Math.min(460, W * 0.42))), box = { left: 84, right: 18, top: 18, bottom: 44 }, x = axis([first, problem.max_units], box.left, W - box.right), y = axis(values.map(kept), H - box.bottom, box.top, problem.maximizes);
     x.ticks = [...new Set(x.ticks.filter(v => Number.isInteger(v) && v >= first))];
     const root = frame(W, H, box, x, y, ["unit", objective], [v => String(v), tick], `Learning curves of ${counted(all.length, "trial")} over ${counted(problem.max_units, "unit")}`), focus = all.length <= 600;
     set(root, { role: "group" });
@@ -164,7 +164,7 @@ function parallel() {
   if (!sorted.length) return;
   byId("parallel").hidden = false;
   const rank = new Map(sorted.map((t, i) => [t, sorted.length > 1 ? i / (sorted.length - 1) : 0]));
-  const axes = [...space.map((p, i) => (p.kind === "choice" ? { name: p.name, values: p.choices, i } : { name: p.name, number: t => t.configuration[i], show: v => valueOf(i, v) })), { name: objective, number: t => (t.top ? t.top.value : null), show: tick }, { name: "units", number: t => (t.reports.length ? last(t).unit : null), show: v => trim(v, 4) }];
+  const axes = [...space.map((p, i) => (p.kind === "choice" ? { name: p.name, values: p.choices, i } : { name: p.name, number: t => t.configuration[i], show: v => valueOf(i, v), linear: !p.log })), { name: objective, number: t => (t.top ? t.top.value : null), show: tick, linear: problem.maximizes }, { name: "units", number: t => (t.reports.length ? last(t).unit : null), show: v => trim(v, 4) }];
   const designs = sorted.map(t => ({ ...t, heat: rank.get(t), best: best && t.number === best.trial, title: `trial ${t.number}`, rows: trialRows(t), of: a => t.configuration[a.i] }));
   const shown = 15, list = kept => {
     byId("parallel-count").textContent = kept.length === designs.length ? `all ${counted(designs.length, "trial")} with a value; the best ${Math.min(shown, kept.length)}:` : `${kept.length} of ${counted(designs.length, "trial")}${kept.length > shown ? `; the best ${shown}` : ""}${kept.length ? ":" : ""}`;
@@ -237,7 +237,7 @@ function prices() {
   const front = new Set(p.front), points = (data.priced_trials || []).map(t => ({ x: t.cost, y: t.value, title: `trial ${t.trial}`, faint: !front.has(t.trial), here: best && t.trial === best.trial, rows: [[objective, show(t.value)], [cost, seconds(t.cost)], ["parameters", si(t.parameters, "").trim()], ["", t.configuration]] }));
   if (points.length) {
     byId("front-part").hidden = false;
-    drawDesigns(points, [cost, objective], [v => seconds(v, 3), tick], problem.maximizes, byId("front-chart"), byId("front-tip"));
+    drawDesigns(points, [cost, objective], [v => seconds(v, 3), tick], problem.maximizes, byId("front-chart"), byId("front-tip"), [], problem.maximizes);
     offerExport(byId("front-chart"), "front", () => [["trial", deployed ? "latency_s" : "unit_s", objective, "front"], ...data.priced_trials.map(t => [t.trial, t.cost, t.value, front.has(t.trial) ? "yes" : "no"])], ".design, .winner");
     byId("front-part").append(el("p", { class: "quiet hint" }, "Large dots: no other trial is as good in both. Ringed: the best value."));
   }
