@@ -23,7 +23,7 @@ std::vector<CertificateKind> &kinds() {
                                              sparsityCertificate(),    scheduleCertificate(), partitionCertificate(),
                                              timeCertificate(),        jobsCertificate(),     offersCertificate(),
                                              tuningCertificate(),      serversCertificate(),  placementCertificate(),
-                                             latencyCertificate(),     planCertificate()};
+                                             latencyCertificate(),     simulationCertificate(), planCertificate()};
   return all;
 }
 

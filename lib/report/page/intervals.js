@@ -13,20 +13,20 @@ const intervalText = (r, show) => `${show(r.mean)} (${show(r.low)} .. ${show(r.h
 function drawForest(rows, { show, name, label, time, zero, from, until }, host) {
   const said = r => intervalText(r, show) + (r.verdict ? `, ${r.verdict}` : "");
   fluid(host, W => {
-    const narrow = W < 680, high = narrow ? 42 : 26, left = narrow ? 12 : Math.min(230, Math.max(90, 16 + 7 * Math.max(...rows.map(r => r.name.length)))), right = narrow ? 14 : 34 + Math.ceil(6.9 * Math.max(...rows.map(r => said(r).length))), top = 8, bottom = 42, H = top + rows.length * high + bottom;
+    const narrow = W < 680, high = narrow ? 58 : 26, left = narrow ? 12 : Math.min(230, Math.max(90, 16 + 7 * Math.max(...rows.map(r => r.name.length)))), right = narrow ? 14 : 34 + Math.ceil(6.9 * Math.max(...rows.map(r => said(r).length))), top = 8, bottom = 42, H = top + rows.length * high + bottom;
     const ends = rows.flatMap(r => [r.low, r.high, r.mean]).concat([zero, from, until].filter(v => v !== undefined)), x = time ? timeTicks(ends, left + 8, W - right) : axis(ends, left + 8, W - right, true);
     if (narrow) x.ticks = x.ticks.filter((_, i) => i % 2 === 0);
     const root = svg("svg", { viewBox: `0 0 ${W} ${H}`, role: "group", "aria-label": label }), fits = Math.floor((left - 14) / 6.6);
     for (const v of x.ticks) root.append(svg("line", { class: "grid", x1: x.at(v), x2: x.at(v), y1: top, y2: H - bottom }), svg("text", { x: x.at(v), y: H - bottom + 15, "text-anchor": "middle" }, (x.text || show)(v)));
     if (zero !== undefined) root.append(svg("line", { class: "zero", x1: x.at(zero), x2: x.at(zero), y1: top, y2: H - bottom }));
     rows.forEach((r, i) => {
-      const y = top + i * high + (narrow ? 28 : high / 2), text = said(r), color = r.color || "var(--accent)";
-      const heading = narrow ? svg("text", { class: "row", x: 2, y: y - 12 }, `${r.name}: ${text}`) : svg("text", { class: "row", x: left - 6, y: y + 4, "text-anchor": "end" }, r.name.length > fits ? r.name.slice(0, fits - 1) + "…" : r.name);
+      const y = top + i * high + (narrow ? 44 : high / 2), text = said(r), color = r.color || "var(--accent)";
+      const heading = narrow ? svg("text", { class: "row", x: 2, y: y - 27 }, r.name) : svg("text", { class: "row", x: left - 6, y: y + 4, "text-anchor": "end" }, r.name.length > fits ? r.name.slice(0, fits - 1) + "…" : r.name);
       root.append(svg("g", { class: "interval", tabindex: 0, role: "img", "aria-label": `${r.name}: ${text}` }, svg("title", {}, `${r.name}: ${text}`), heading,
         svg("line", { x1: x.at(r.low), x2: x.at(r.high), y1: y, y2: y, style: `stroke:${color}` }), ...[r.low, r.high].map(v => svg("line", { x1: x.at(v), x2: x.at(v), y1: y - 4, y2: y + 4, style: `stroke:${color}` })),
-        svg("circle", { class: "mean", cx: x.at(r.mean), cy: y, r: 5, style: `fill:${color}` }), ...(narrow ? [] : [svg("text", { class: "row", x: W - right + 14, y: y + 4 }, text)])));
+        svg("circle", { class: "mean", cx: x.at(r.mean), cy: y, r: 5, style: `fill:${color}` }), svg("text", narrow ? { class: "row", x: 2, y: y - 11 } : { class: "row", x: W - right + 14, y: y + 4 }, text)));
     });
-    root.append(svg("text", { x: (left + 8 + W - right) / 2, y: H - 8, "text-anchor": "middle" }, name));
+    root.append(svg("text", { x: (left + 8 + W - right) / 2, y: H - 8, "text-anchor": "middle" }, narrow ? name.split(" (")[0] : name));
     host.append(root);
   }, 300, 1100);
 }
