@@ -14,10 +14,12 @@ using jobs::MeanInterval;
 
 constexpr const char *kSimulationFile = "simulation.json";
 
-/// The numbers of a field of objects in a list; nothing where one has none.
+/// The numbers of a field of objects in a list; nothing where there is no list, or one has none.
 std::optional<std::vector<double>> numbersOf(const json::Array *list, StringRef field) {
+  if (!list)
+    return std::nullopt;
   std::vector<double> out;
-  for (const json::Value &one : list ? *list : json::Array()) {
+  for (const json::Value &one : *list) {
     const auto number = one.getAsObject() ? one.getAsObject()->getNumber(field) : std::nullopt;
     if (!number)
       return std::nullopt;
