@@ -53,7 +53,9 @@ public:
   }
 
 private:
-  void found(std::string message) { proof_.findings.push_back({Code::CertificateDisagrees, std::move(message), {}, {}}); }
+  void found(std::string message) {
+    proof_.findings.push_back({Code::CertificateDisagrees, std::move(message), {}, {}});
+  }
 
   /// Whether a figure is what was computed again, but for rounding.
   void compare(const json::Object &of, StringRef name, StringRef field, double is) {

@@ -11,9 +11,10 @@ static void addBlockOptions(Command &command, Options &block, PlanSearchLimits &
   command.option("file", block.file, "A .dnn file with a `jobs` block, to be scheduled on its cluster");
   command.option("--jobs", block.elaborate.jobs, "Which `jobs` block, where a file has several");
   command.option("--target", block.elaborate.target, "The cluster (overrides the file), as of accord compile");
-  command.option("-o,--output", block.output,
-                 "Folder for jobs.json, jobs.csv, trace.json, report.html, certificate/ (default: out); with --simulate "
-                 "for simulation.json, simulation.txt, report.html and schedule.csv (default: none)");
+  command.option(
+      "-o,--output", block.output,
+      "Folder for jobs.json, jobs.csv, trace.json, report.html, certificate/ (default: out); with --simulate "
+      "for simulation.json, simulation.txt, report.html and schedule.csv (default: none)");
   command.option("--after", goOn.after, "Folder of the plan that runs: what is left of it is planned again");
   command.option("--at", goOn.at, "With --after: now, on the clock of the block, 3h for example");
   command.option("--events", goOn.events, "With --after: a .json file with what did not go as planned");

@@ -42,7 +42,8 @@ std::vector<std::string> jobPolicies();
 /// prints how it went. Exit status: 0, 1 the input is wrong.
 int trainActorOnJobs(const JobsOptions &options);
 
-/// Replays the trace under each policy, prints a table or a document, and writes the folder of the answer if asked. Exit status: 0, 1 the input is wrong.
+/// Replays the trace under each policy, prints a table or a document, and writes the folder of the answer if asked.
+/// Exit status: 0, 1 the input is wrong.
 int simulateJobs(const JobsOptions &options);
 
 } // namespace accord

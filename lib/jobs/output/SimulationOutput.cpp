@@ -410,14 +410,14 @@ std::string simulationPage(const SimulationReport &report, const llvm::json::Val
     std::ranges::sort(times);
     llvm::json::Array quantiles;
     for (int i = 0; i <= kShares && !times.empty(); ++i)
-      quantiles.push_back(times[std::max<size_t>((times.size() * static_cast<size_t>(i) + kShares - 1) / kShares, 1) - 1]);
+      quantiles.push_back(
+          times[std::max<size_t>((times.size() * static_cast<size_t>(i) + kShares - 1) / kShares, 1) - 1]);
     llvm::json::Object &policy = *policies[p].getAsObject();
     policy.erase("jobs");
     policy["quantiles_s"] = std::move(quantiles);
   }
   data["jobs"] = report.policies.empty() ? 0 : static_cast<int64_t>(report.policies.front().jobs.size());
-  return pageOf(Page::Simulation, "policies on " + report.trace, jsonText(document) + "\n",
-                std::move(data));
+  return pageOf(Page::Simulation, "policies on " + report.trace, jsonText(document) + "\n", std::move(data));
 }
 
 AnswerFiles filesOf(const SimulationReport &report) {

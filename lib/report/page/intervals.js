@@ -18,7 +18,8 @@ function drawForest(rows, { show, name, label, time, zero, from, until }, host) 
     if (narrow) x.ticks = x.ticks.filter((_, i) => i % 2 === 0);
     const root = svg("svg", { viewBox: `0 0 ${W} ${H}`, role: "group", "aria-label": label }), fits = Math.floor((left - 14) / 6.6);
     for (const v of x.ticks) root.append(svg("line", { class: "grid", x1: x.at(v), x2: x.at(v), y1: top, y2: H - bottom }), svg("text", { x: x.at(v), y: H - bottom + 15, "text-anchor": "middle" }, (x.text || show)(v)));
-    if (zero !== undefined) root.append(svg("line", { class: "zero", x1: x.at(zero), x2: x.at(zero), y1: top, y2: H - bottom }));
+    if (zero !== undefined) // not through what is written over the intervals of a narrow page
+      root.append(...(narrow ? rows : [null]).map((_, i) => svg("line", { class: "zero", x1: x.at(zero), x2: x.at(zero), y1: narrow ? top + i * high + 36 : top, y2: narrow ? top + i * high + 54 : H - bottom })));
     rows.forEach((r, i) => {
       const y = top + i * high + (narrow ? 44 : high / 2), text = said(r), color = r.color || "var(--accent)";
       const heading = narrow ? svg("text", { class: "row", x: 2, y: y - 27 }, r.name) : svg("text", { class: "row", x: left - 6, y: y + 4, "text-anchor": "end" }, r.name.length > fits ? r.name.slice(0, fits - 1) + "…" : r.name);

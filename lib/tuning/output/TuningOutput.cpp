@@ -324,7 +324,8 @@ void describe(JsonFields &f, TuningReport &report) {
       .computedIf(
           report.problem.population.has_value(), "schedule", [&] { return scheduleOf(report.result); }, describeStep)
       .about("at each rung that enough trials came to: what each hyper-parameter explains of the differences of trials")
-      .computedIf(!importance.empty(), "importance", [&] { return importance; }, describeImportance)
+      .computedIf(
+          !importance.empty(), "importance", [&] { return importance; }, describeImportance)
       .about("what the cost model says of configurations")
       .maybe("prices", report.prices)
       .field("seeds", report.seeds, kFromOne)

@@ -50,8 +50,8 @@ void describe(JsonFields &f, TuningReport &report);
 Result<TuningReport> tuningFromDocument(llvm::StringRef text, const std::string &file);
 
 std::string tuningText(const TuningReport &report, const TextStyle &style);
-/// tune.json, tune.txt, report.html, a study of Optuna, and trials.csv: a table of the trials that can be tuned on again, but for
-/// those of a population, which has the columns `origin` and `origin_unit`.
+/// tune.json, tune.txt, report.html, a study of Optuna, and trials.csv: a table of the trials that can be tuned on
+/// again, but for those of a population, which has the columns `origin` and `origin_unit`.
 AnswerFiles filesOf(const TuningReport &report);
 constexpr const char *kTuningFile = "tune.json";
 

@@ -73,13 +73,13 @@ json::Array progressOf(const TuningResult &result) {
 json::Object countsOf(const TuningResult &result) {
   json::Object states;
   for (size_t i = 0; i < std::size(kStates); ++i)
-    if (const auto count = std::ranges::count_if(result.trials,
-                                                 [&](const Trial &one) { return static_cast<size_t>(one.state) == i; }))
+    if (const auto count =
+            std::ranges::count_if(result.trials, [&](const Trial &one) { return static_cast<size_t>(one.state) == i; }))
       states[kStates[i]] = static_cast<int64_t>(count);
   return json::Object{{"trials", static_cast<int64_t>(result.trials.size())},
-          {"begun", std::ranges::count_if(result.trials, [](const Trial &one) { return !one.origin; })},
-          {"segments", static_cast<int64_t>(result.segments.size())},
-          {"states", std::move(states)}};
+                      {"begun", std::ranges::count_if(result.trials, [](const Trial &one) { return !one.origin; })},
+                      {"segments", static_cast<int64_t>(result.segments.size())},
+                      {"states", std::move(states)}};
 }
 
 /// Values and costs of the front and of the drawn trials.
@@ -147,8 +147,7 @@ std::string tuningPage(const TuningReport &report, const json::Value &document) 
   data["rungs"] = json::Array(rungs(report.problem));
   data["min_importance_trials"] = kMinImportanceTrials;
   if (!report.result.incumbents.empty())
-    data["best_configuration"] =
-        json::Array(report.result.trials[report.result.incumbents.back().trial].configuration);
+    data["best_configuration"] = json::Array(report.result.trials[report.result.incumbents.back().trial].configuration);
   if (report.prices) {
     data["prices"].getAsObject()->erase("trials"); // of each trial on each number of devices
     data["priced_trials"] = pricedTrialsOf(report, shown);

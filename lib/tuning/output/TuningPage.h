@@ -5,8 +5,8 @@
 namespace accord::tuning {
 
 /// The page: the best value over time and units, ways that were compared, learning curves, devices over time,
-/// hyper-parameters against values, their importance, a population's members, prices and limits. `document` is tune.json
-/// of the report, whose SHA-256 the page states. Of many trials it has `kMaxPageTrials`, and says so.
+/// hyper-parameters against values, their importance, a population's members, prices and limits. `document` is
+/// tune.json of the report, whose SHA-256 the page states. Of many trials it has `kMaxPageTrials`, and says so.
 std::string tuningPage(const TuningReport &report, const llvm::json::Value &document);
 
 /// Trials whose curves a page has: a third of them the best ones, the others evenly in the order of their proposal.

@@ -39,7 +39,8 @@ TEST(ParameterImportance, HasTheIndicesOfIshigamisFunction) {
   const auto points = evenly(space, 4000, random);
   std::vector<double> responses;
   for (const Configuration &p : points)
-    responses.push_back(std::sin(p[0]) + 7 * std::sin(p[1]) * std::sin(p[1]) + 0.1 * std::pow(p[2], 4) * std::sin(p[0]));
+    responses.push_back(std::sin(p[0]) + 7 * std::sin(p[1]) * std::sin(p[1]) +
+                        0.1 * std::pow(p[2], 4) * std::sin(p[0]));
   const auto shares = explainedShares(space, points, responses);
   const double known[] = {0.3139, 0.4424, 0};
   for (size_t p = 0; p < 3; ++p) {
