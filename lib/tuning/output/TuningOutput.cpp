@@ -293,7 +293,7 @@ void describe(JsonFields &f, SeedMean &mean) { describeMean(f, mean); }
 
 void describe(JsonFields &f, TuningReport &report) {
   static constexpr StringRef kStatus[] = {"ended", "reached", "stopped", "infeasible"};
-  const std::vector<ImportanceView> importance = f.writes() ? importanceOf(report) : std::vector<ImportanceView>();
+  std::vector<ImportanceView> importance = f.writes() ? importanceOf(report) : std::vector<ImportanceView>();
   f.head("tune", kStatus[static_cast<size_t>(report.status)], kStatus)
       .about(
           "whether all trials ended, the target was reached, somebody stopped the tuning, or no configuration of the "
