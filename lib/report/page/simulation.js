@@ -16,7 +16,7 @@ function header() {
   byId("headline").append(tile("Policies", [String(policies.length), ""], policies.length <= 4 ? policies.map(p => p.policy).join(", ") : "in the table below"),
     tile("Shortest mean completion", splitUnit(longTime(meanOf(best).mean)), `${best.policy}; ${best.knows ? `knows ${best.knows}` : ""}`),
     ...(data.mean_completion_floor_s ? [tile("No policy is below", splitUnit(longTime(data.mean_completion_floor_s)), "of the trace as it is, proved by prices of devices")] : []),
-    ...(reference ? [tile(`Shorter than ${reference}`, [String(shorter.length), ""], `of ${changed.length}; ${none.length} without a gain that is shown`)] : []));
+    ...(reference ? [tile(`Shorter than ${reference}`, [String(shorter.length), ""], `of ${counted(changed.length, "policy", "policies")}; no gain is shown of ${none.length}`)] : []));
 }
 
 /// Each policy against the reference, seed by seed.

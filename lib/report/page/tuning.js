@@ -16,7 +16,7 @@ const trialRows = t => [["state", stateWord[t.state]], [`best ${objective}`, t.t
 
 function header() {
   byId("title").textContent = `Tuning ${problem.name}`;
-  byId("status").textContent = { ended: "all trials ended", reached: "the target was reached", stopped: "stopped", infeasible: "no configuration keeps its limits" }[data.ended_by];
+  byId("status").textContent = { ended: "all trials ended", reached: "the target was reached", stopped: "stopped" }[data.ended_by];
   byId("status").classList.toggle("bad", !best || data.ended_by === "stopped");
   const stops = problem.population ? `a population of ${problem.population.members}, looked at every ${counted(problem.population.every, "unit")}` : `stops: ${{ halving: "halving", curves: "learning curves", both: "halving and learning curves" }[problem.stops]}`;
   byId("subtitle").textContent = [`${problem.maximizes ? "maximize" : "minimize"} ${objective}`, counted(space.length, "hyper-parameter"), ...(problem.population ? [] : [`proposals: ${problem.proposals}, devices: ${problem.sharing}`]), stops, `seed ${problem.seed}`, data.source].join("  ·  ");
@@ -29,12 +29,6 @@ function header() {
     tile("Planned time", splitUnit(longTime(data.time_s)), best ? `the best value after ${longTime(best.time_s)}` : "until the last trial ended"),
     tile("Devices in use", [trim(use * 100, 3), "%"], `of ${counted(problem.devices, "device")}`, use),
     tile("Units trained", [data.units.toLocaleString("en-US"), ""], `${percent(data.units / whole)} of training all ${counts.begun} to the end`, data.units / whole));
-}
-
-function conflicts() {
-  if (data.ended_by !== "infeasible") return;
-  byId("conflicts").hidden = false;
-  byId("conflict-list").append(...Object.entries(data.prices ? data.prices.rejected_by : {}).map(([limit, n]) => el("li", {}, `${counted(n, "configuration")} of ${data.prices.proposed} broke ${limit}`)));
 }
 
 /// The best value over time and over units; with a target how far it is from that, too.
@@ -257,7 +251,6 @@ function rest() {
 }
 
 header();
-conflicts();
 progress();
 compared();
 curves();
