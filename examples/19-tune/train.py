@@ -11,7 +11,7 @@ import signal
 
 import numpy as np
 
-CLASSES, EPOCHS_OF_A_UNIT = 5, 10
+CLASSES, EPOCHS_OF_A_UNIT, LARGEST_WIDTH = 5, 10, 128
 
 
 def spirals(points, seed):
@@ -45,6 +45,17 @@ def gradients(weights, x, label, activation):
     return out
 
 
+def narrowed(weights, speed, width):
+    """The part of a wider network that has the neurons with the largest weights: those that it has learned already."""
+    for first, second in (("w1", "w2"), ("w2", "w3")):
+        size = np.abs(weights[first]).sum(0) * np.abs(weights[second][:-1]).sum(1)
+        best = np.sort(np.argsort(-size, kind="stable")[:width])
+        for part in (weights, speed):
+            part[first] = part[first][:, best]
+            part[second] = part[second][np.append(best, -1)]
+    return weights, speed
+
+
 def main():
     told = []
     signal.signal(signal.SIGUSR1, lambda *_: told.append(True))
@@ -52,7 +63,9 @@ def main():
         chosen = json.load(file)
     folder = os.environ["ACCORD_TRIAL_FOLDER"]
     state_file = os.path.join(folder, "state.npz")
-    width, activation = chosen["width"], chosen["activation"]
+    # Hyper-parameters that act from a unit on are not there before.
+    width, activation = chosen.get("width", LARGEST_WIDTH), chosen["activation"]
+    rate = chosen["learning_rate"] * chosen.get("decay", 1)
     x, label = spirals(600, 1)
     test_x, test_label = spirals(600, 2)
 
@@ -66,6 +79,8 @@ def main():
         unit, value = int(state["unit"]), float(state["value"])
         weights = {key: state[key] for key in sizes}
         speed = {key: state["speed_" + key] for key in sizes}
+        if width < weights["w2"].shape[1]:
+            weights, speed = narrowed(weights, speed, width)
 
     with open(os.environ["ACCORD_VALUES"], "a", encoding="utf-8") as values:
         def say():
@@ -82,7 +97,7 @@ def main():
                     for first in range(0, len(x), chosen["batch"]):
                         part = order[first:first + chosen["batch"]]
                         for key, gradient in gradients(weights, x[part], label[part], activation).items():
-                            speed[key] = chosen["momentum"] * speed[key] - chosen["learning_rate"] * gradient
+                            speed[key] = chosen["momentum"] * speed[key] - rate * gradient
                             weights[key] = weights[key] + speed[key]
                 scores = forward(weights, test_x, activation)[2]
             unit += 1

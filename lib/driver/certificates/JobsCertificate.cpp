@@ -134,8 +134,14 @@ Verification verifiedPrices(const tuning::TuningReport &report, const std::strin
   NetworkPricer pricer(options, report.problem, priced, /*keepsGraphs=*/false);
   if (options.file.empty() || !isSame || pricer.prepare())
     return tuning::verifyPrices(report.problem, report.result, *report.prices, {});
-  return tuning::verifyPrices(report.problem, report.result, *report.prices,
-                              [&](const tuning::Configuration &one) { return pricer.price(one); });
+  Verification out = tuning::verifyPrices(report.problem, report.result, *report.prices,
+                                          [&](const tuning::Configuration &one) { return pricer.price(one); });
+  if (priced.machine != report.prices->machine || priced.capacity != report.prices->capacity)
+    out.findings.push_back(
+        {Code::CertificateDisagrees,
+         fmt::format("'{}' with {} bytes is said to train, but the file has '{}' with {}", report.prices->machine,
+                     report.prices->capacity, priced.machine, priced.capacity)});
+  return out;
 }
 
 std::optional<VerifiedCertificate> verifyServers(const CertificateRequest &request) {

@@ -42,7 +42,9 @@ void addPassedValues(llvm::json::Object &object, const tuning::TuningProblem &pr
   }
 }
 
-std::string configurationJson(const tuning::TuningProblem &problem, const tuning::Configuration &configuration) {
+/// What a program gets that goes on behind so many units.
+std::string configurationJson(const tuning::TuningProblem &problem, const tuning::Configuration &configuration,
+                              int64_t done) {
   llvm::json::Object object;
   for (size_t i = 0; i < problem.space.size(); ++i) {
     const tuning::HyperParameter &parameter = problem.space[i];
@@ -62,6 +64,9 @@ std::string configurationJson(const tuning::TuningProblem &problem, const tuning
     }
   }
   addPassedValues(object, problem, configuration);
+  for (const tuning::HyperParameter &parameter : problem.space)
+    if (parameter.from > done)
+      object.erase(parameter.name);
   return jsonText(std::move(object)) + "\n";
 }
 
@@ -152,14 +157,15 @@ Result<void> EngineTrials::endEarlierPrograms() {
   return {};
 }
 
-/// Units count as samples. Speeds are those that the tuning states for numbers of devices.
+/// Units count as samples. Speeds are those that the tuning states for numbers of whole devices.
 TaskWork EngineTrials::workOf(const Course &course, int64_t until) const {
   const tuning::TuningProblem &problem = *request_.problem;
   TaskWork work{.samples = static_cast<double>(until), .restart = problem.restart};
   const auto missing = std::ranges::find_if(course.values, [](const auto &one) { return !one.has_value(); });
   work.done = std::min(work.samples, static_cast<double>(missing - course.values.begin()));
   for (const tuning::Width &width : problem.widths)
-    work.rates[width.slots] = width.speed / problem.unitSeconds;
+    if (width.slots >= problem.slotsPerDevice)
+      work.rates[width.slots / problem.slotsPerDevice] = width.speed / problem.unitSeconds;
   return work;
 }
 
@@ -223,32 +229,62 @@ void EngineTrials::readValues(unsigned trial) {
   }
 }
 
-Result<void> EngineTrials::inherit(unsigned trial, const tuning::Origin &origin) {
-  const std::string folder = folderOf(trial), parent = folderOf(origin.trial), mark = originJson(origin);
+std::string EngineTrials::keptFolder(unsigned trial, int64_t unit) const {
+  return fmt::format("{}.at-{}", folderOf(trial), unit);
+}
+
+/// Whether a copy is there already; an error where the folder is another trial's.
+static Result<bool> isCopied(const std::string &folder, const tuning::Origin &origin) {
   std::error_code failed;
-  if (fs::exists(folder, failed)) {
-    if (readAll(folder + "/origin.json") == mark)
-      return {};
-    return Error{Code::BadCommandLine,
-                 fmt::format("'{}' has a trial of another tuning: name another folder, or remove it", folder)};
-  }
+  if (!fs::exists(folder, failed))
+    return false;
+  if (readAll(folder + "/origin.json") == originJson(origin))
+    return true;
+  return Error{Code::BadCommandLine,
+               fmt::format("'{}' has a trial of another tuning: name another folder, or remove it", folder)};
+}
+
+/// Copies what a program has saved, with a mark that says whose it is; whole, or not at all.
+static Result<void> copyTrial(const std::string &from, const std::string &to, const tuning::Origin &origin) {
+  std::error_code failed;
+  const std::string part = to + ".part"; // what is left of a copy that was interrupted
+  fs::remove_all(part, failed);
+  if (!failed)
+    failed = copyState(from, part);
+  if (!failed && !(std::ofstream(part + "/origin.json") << originJson(origin)).flush())
+    failed = std::make_error_code(std::errc::io_error);
+  if (!failed)
+    fs::rename(part, to, failed);
+  if (failed)
+    return Error{Code::CannotWrite, fmt::format("'{}' cannot be copied to '{}': {}", from, to, failed.message())};
+  return {};
+}
+
+/// Copies the state of a trial that stands still behind a unit. `what` is said of where it goes.
+Result<void> EngineTrials::copyStanding(const tuning::Origin &origin, const std::string &to, const std::string &what) {
+  ACCORD_TRY(isThere, isCopied(to, origin));
+  if (isThere)
+    return {};
   readValues(origin.trial);
   if (courses_[origin.trial].values.size() > static_cast<size_t>(origin.unit))
     return Error{Code::BadCommandLine,
-                 fmt::format("trial {} begins with the state of trial {} after unit {}, but that one has gone on: its "
-                             "program ran beyond ACCORD_UNITS, or '{}' was removed; tune into another folder",
-                             trial, origin.trial, origin.unit, folder)};
-  const std::string part = folder + ".part"; // what is left of a copy that was interrupted
-  fs::remove_all(part, failed);
-  if (!failed)
-    failed = copyState(parent, part);
-  if (!failed && !(std::ofstream(part + "/origin.json") << mark).flush())
-    failed = std::make_error_code(std::errc::io_error);
-  if (!failed)
-    fs::rename(part, folder, failed);
-  if (failed)
-    return Error{Code::CannotWrite, fmt::format("'{}' cannot be copied to '{}': {}", parent, folder, failed.message())};
-  return {};
+                 fmt::format("{} the state of trial {} after unit {}, but that one has gone on: its program ran beyond "
+                             "ACCORD_UNITS, or '{}' was removed; tune into another folder",
+                             what, origin.trial, origin.unit, to)};
+  return copyTrial(folderOf(origin.trial), to, origin);
+}
+
+Result<void> EngineTrials::keep(unsigned trial, int64_t unit) {
+  return copyStanding({.trial = trial, .unit = unit}, keptFolder(trial, unit), "branches begin with");
+}
+
+Result<void> EngineTrials::inherit(unsigned trial, const tuning::Origin &origin) {
+  const std::string kept = keptFolder(origin.trial, origin.unit);
+  std::error_code failed;
+  if (!fs::exists(kept, failed))
+    return copyStanding(origin, folderOf(trial), fmt::format("trial {} begins with", trial));
+  ACCORD_TRY(isThere, isCopied(folderOf(trial), origin));
+  return isThere ? Result<void>() : copyTrial(kept, folderOf(trial), origin);
 }
 
 Result<void> EngineTrials::start(const tuning::Segment &segment, const tuning::Configuration &configuration,
@@ -257,12 +293,18 @@ Result<void> EngineTrials::start(const tuning::Segment &segment, const tuning::C
     return alone;
   Course &course = courses_[segment.trial];
   const std::string folder = folderOf(segment.trial);
-  const std::string json = configurationJson(*request_.problem, configuration);
+  const tuning::TuningProblem &problem = *request_.problem;
+  const std::string json = configurationJson(problem, configuration, segment.from);
   std::error_code failed;
   fs::create_directories(folder, failed);
   const std::string file = folder + "/configuration.json";
   const bool isOthers = segment.from == 0 && fs::exists(folder + "/origin.json", failed);
-  if (isOthers || (fs::exists(file) && readAll(file) != json))
+  const std::string known = readAll(file); // with fewer hyper-parameters before, with more of an earlier life
+  std::vector<int64_t> stages = tuning::branchUnits(problem.space);
+  stages.insert(stages.begin(), 0);
+  if (isOthers || (fs::exists(file) && std::ranges::none_of(stages, [&](int64_t done) {
+                     return known == configurationJson(problem, configuration, done);
+                   })))
     return Error{Code::BadCommandLine,
                  fmt::format("'{}' has a trial of another tuning: name another folder, or remove it", folder)};
   if (!(std::ofstream(file) << json).flush())
@@ -274,7 +316,7 @@ Result<void> EngineTrials::start(const tuning::Segment &segment, const tuning::C
   if (!course.task.empty())
     waitForEnd(course.task, kNotice);
 
-  const int64_t perNode = request_.problem->devicesPerNode;
+  const int64_t perNode = problem.devicesPerNode;
   const auto devices = static_cast<int64_t>(segment.devices.size());
   TaskRequest task;
   task.name = fmt::format("{}{}-{}", prefix_, segment.trial, ++started_);
@@ -287,6 +329,10 @@ Result<void> EngineTrials::start(const tuning::Segment &segment, const tuning::C
   }
   task.deviceType = request_.nodes.front().deviceType;
   task.devicesPerNode = std::min(devices, perNode);
+  if (const int64_t slots = request_.problem->slotsPerDevice; segment.slots < slots) {
+    const auto &node = request_.nodes[static_cast<size_t>(segment.devices.front() / perNode)];
+    task.shares = segment.slots * node.sharesPerDevice / slots;
+  }
   task.command = programWords(request_.program);
   task.folder = folder;
   task.notice = kNotice;

@@ -6,8 +6,14 @@
 // it has saved there, and begins in the folder in which `accord tune` was called.
 //
 // A trial that begins with the state of another one begins with a copy of that one's folder, but for the files that are
-// Accord's own. Programs need nothing for that: they load what they have saved, and read their hyper-parameters from
-// ACCORD_CONFIGURATION. Units that are inherited count in ACCORD_UNITS.
+// Accord's own. Of a state from which branches begin a copy is kept in a folder of its own (00007.at-9).
+// Hyper-parameters that act from a unit on are in ACCORD_CONFIGURATION only once the trial runs from there. Programs
+// need nothing for that: they load what they have saved, and read their hyper-parameters from ACCORD_CONFIGURATION.
+// Units that are inherited count in ACCORD_UNITS.
+//
+// A trial on a part of a device is a task with shares (`Engine::submit`). The engine chooses the device, which may be
+// another one of the node than that of the segment: a trial that ends before its time makes room where the plan has
+// none yet. Parts on a device are never more than the whole.
 //
 // Values stay in the folders, so a tuning that was interrupted goes on with them: it comes to the same result as if it
 // had not been, where a program says the same for the same configuration.
@@ -26,7 +32,7 @@ struct EngineTrialsRequest {
   std::string folder;  ///< of all trials; made where it is not there
   std::string program; ///< words for `sh -c`
   const tuning::TuningProblem *problem = nullptr;
-  std::vector<service::EngineNode> nodes;  ///< with as many devices each as the problem says
+  std::vector<service::EngineNode> nodes;  ///< with as many devices each as the problem says, divided for its slots
   const std::atomic<bool> *stop = nullptr; ///< ends waiting
 };
 
@@ -39,7 +45,9 @@ public:
   static std::string prefixOf(const std::string &folder);
 
   std::optional<tuning::Configuration> accept(tuning::Configuration proposed) override { return proposed; }
-  /// Copies the folder of the other trial, unless it has been done: a mark says from where. Errors A0803 where it
+  /// Copies the folder of a trial, so that branches begin with it; once for each unit. Errors as those of `inherit`.
+  Result<void> keep(unsigned trial, int64_t unit) override;
+  /// Copies the state of the other trial, unless it has been done: a mark says from where. Errors A0803 where it
   /// cannot be copied, A0801 where the folder is another trial's, or the other trial has gone on since.
   Result<void> inherit(unsigned trial, const tuning::Origin &origin) override;
   /// Error A0803 where the folder cannot be written, A0801 where it has trials of another tuning, and those of the
@@ -60,6 +68,8 @@ private:
     size_t read = 0;     ///< bytes of its values
   };
   std::string folderOf(unsigned trial) const;
+  std::string keptFolder(unsigned trial, int64_t unit) const;
+  Result<void> copyStanding(const tuning::Origin &origin, const std::string &to, const std::string &what);
   /// What a trial does until a unit, for engines that plan by themselves.
   service::TaskWork workOf(const Course &course, int64_t until) const;
   Result<void> endEarlierPrograms();

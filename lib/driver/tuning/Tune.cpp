@@ -104,7 +104,7 @@ private:
       return true;
     auto diagnostic = workspace.diagnostics().error(Code::BadCommandLine, {}, wrong);
     if (const ast::Declaration *block = tuningBlock())
-      if (auto at = populationPlace(*block))
+      if (auto at = tuningEntryPlace(*block, "population"))
         diagnostic.note(*at, "the population is here");
     return false;
   }
@@ -293,6 +293,16 @@ private:
       workspace.reportAll(*errors);
       return end(kWrongInput);
     }
+    for (const HyperParameter &parameter : problem.space)
+      if (parameter.from > 0 && llvm::is_contained(priced.bound, parameter.name)) {
+        const ast::Declaration *block = tuningBlock();
+        workspace.diagnostics()
+            .error(Code::NotSupported, block ? tuningEntryPlace(*block, "from").value_or(SourceRange()) : SourceRange(),
+                   fmt::format("the cost model prices '{}', so that it acts from the start: a trial has one price",
+                               parameter.name))
+            .help("without 'training' the time of a unit is stated: unit = 3 s");
+        return end(kWrongInput);
+      }
     const auto all = allConfigurations(problem.space, priced.bound, kMaxPricedBefore);
     PricedTuning counted = priced;
     for (const Configuration &one : all ? *all : sampleConfigurations(problem.space, kPricedBefore)) {
@@ -526,6 +536,25 @@ private:
     return service::makeEngine(options.engine, settings);
   }
 
+  /// Why nodes do not divide their devices as the tuning does, and what would; empty: they do, or it does not.
+  std::string unsharedReason(const std::vector<service::EngineNode> &nodes) const {
+    const int64_t slots = report.problem.slotsPerDevice;
+    const auto unfit = std::ranges::find_if(nodes, [&](const auto &node) { return node.sharesPerDevice % slots != 0; });
+    if (unfit == nodes.end())
+      return {};
+    if (options.engine == "serve")
+      return "jobs of a service have whole devices";
+    if (options.engine == "kubernetes")
+      return "Kubernetes gives whole ones";
+    const std::string remedy = options.engine == "slurm" ? fmt::format("Gres=gpu:{},shard:{} in slurm.conf",
+                                                                       unfit->devices, slots * unfit->devices)
+                                                         : fmt::format("--engine-option shares={}", slots);
+    return fmt::format("node '{}' {}, and {} trials share one: {}", unfit->name,
+                       unfit->sharesPerDevice == 1 ? "does not divide them"
+                                                   : fmt::format("divides each into {}", unfit->sharesPerDevice),
+                       slots, remedy);
+  }
+
   int runPrograms() {
     if (options.program.empty())
       return wrong("--engine runs programs: --program 'python3 train.py' is one");
@@ -548,13 +577,13 @@ private:
     TuningProblem &problem = report.problem;
     problem.devicesPerNode = std::ranges::min_element(*nodes, {}, &service::EngineNode::devices)->devices;
     problem.devices = problem.devicesPerNode * static_cast<int64_t>(nodes->size());
-    if (problem.slotsPerDevice > 1) {
+    if (const std::string reason = unsharedReason(*nodes); !reason.empty()) {
       std::erase_if(problem.widths, [&](const Width &one) { return one.slots < problem.slotsPerDevice; });
       for (Width &width : problem.widths)
         width.slots /= problem.slotsPerDevice;
       problem.fixedSlots = std::max<int64_t>(1, problem.fixedSlots / problem.slotsPerDevice);
       problem.slotsPerDevice = 1;
-      report.assumptions.push_back("devices of an engine are not shared by trials");
+      report.assumptions.push_back("devices of the engine are not shared by trials: " + reason);
     }
     widthsFit();
     if (auto status = preparePrices())

@@ -144,6 +144,9 @@ const std::map<std::string, Keys> &table() {
          "members that all run to the end, the worst of which are replaced by children of the best",
          {},
          true},
+        {"from", "behind which unit hyper-parameters begin to act; trials that are the same before share their "
+                 "training up to it"},
+        {"branches", "so many trials go on behind such a unit from one state"},
         {"trials", "trials at most"},
         {"target", "the value of the objective that ends the tuning"},
         {"training", "a `train` block whose network the cost model prices; hyper-parameters with the names of its "

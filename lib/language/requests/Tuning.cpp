@@ -56,6 +56,7 @@ public:
     checkPopulation();
     addWidths();
     readScales();
+    checkBranches();
   }
 
 private:
@@ -114,6 +115,8 @@ private:
                     if (auto share = reader.number(value, key, 0, 1))
                       out.stopBelow = share->toDouble();
                   }},
+                 {"from", [&](const Constant &value) { branchPoints(value); }},
+                 {"branches", whole(out.branches, 2, 100)},
                  {"trials", whole(out.trials, 1, kMaxTrials)},
                  {"target",
                   [&](const Constant &value) {
@@ -418,6 +421,77 @@ private:
     return std::nullopt;
   }
 
+  // ---- Branches
+
+  /// `{decay: 9}`: it acts behind unit 9. Names are looked up once all hyper-parameters are known.
+  void branchPoints(const Constant &value) {
+    auto *map = value.as<MapValue>();
+    if (!map) {
+      diags.error(Code::WrongType, value.range, fmt::format("'from' is a map, not {}", value.describe()))
+          .help("for example {decay: 9}: 'decay' acts behind unit 9, and trials share the units before");
+      return;
+    }
+    for (const auto &[name, unit] : map->pairs)
+      if (auto number = reader.integer(*unit, "from", 1, kMaxUnits))
+        fromOf.push_back({name, *number, unit->range});
+  }
+
+  void checkBranches() {
+    const SourceRange *from = reader.given("from"), *branches = reader.given("branches");
+    if (branches && !from)
+      diags.error(Code::MissingKey, *branches, "'branches' go on behind a unit, and 'from' names none")
+          .help("for example: from = {decay: 9}");
+    if (!from)
+      return;
+    if (!branches)
+      out.branches = out.reduction;
+    if (const SourceRange *population = reader.given("population"))
+      diags
+          .error(Code::DuplicateKey, *from,
+                 "'from' is stated, but the members of a population change on the way anyhow")
+          .note(*population, "the population is here")
+          .help("leave one of them out");
+    std::vector<int64_t> units = out.population ? std::vector<int64_t>() : tuning::rungs(out);
+    if (!units.empty())
+      units.pop_back();
+    for (const BranchPoint &one : fromOf)
+      if (parameterNamed(one.name))
+        checkBranch(one, units);
+    for (const auto &[rule, at] : scaleAt)
+      if (const HyperParameter &by = hyperParameter(rule.by); by.from > hyperParameter(rule.target).from)
+        diags
+            .error(Code::OutOfRange, at,
+                   fmt::format("'{}' acts behind unit {}, so that nothing is scaled by it before", rule.by, by.from))
+            .note(*from, "it is stated here");
+    if (!out.space.empty() && std::ranges::all_of(out.space, &HyperParameter::from))
+      diags
+          .error(Code::OutOfRange, *from,
+                 "each hyper-parameter acts later, so that all trials would be the same before")
+          .help("leave out those that act from the start");
+  }
+  HyperParameter &hyperParameter(const std::string &name) {
+    return *std::ranges::find(out.space, name, &HyperParameter::name);
+  }
+
+  struct BranchPoint {
+    ast::Name name;
+    int64_t unit;
+    SourceRange range; ///< of the unit
+  };
+  /// Trials are looked at behind `units`, so there their states are known.
+  void checkBranch(const BranchPoint &one, const std::vector<int64_t> &units) {
+    if (!llvm::is_contained(units, one.unit) && !out.population && reader.given("units")) {
+      auto error =
+          diags.error(Code::OutOfRange, one.range,
+                      fmt::format("trials do not stop to be compared behind unit {}{}", one.unit,
+                                  units.empty() ? "" : fmt::format(", but behind {}", fmt::join(units, ", "))));
+      error.note(*reader.given("units"), "the units are here");
+      if (units.empty())
+        error.help(fmt::format("units = {}..{} compares them there", one.unit, std::max(one.unit + 1, out.maxUnits)));
+    }
+    hyperParameter(one.name.text).from = one.unit;
+  }
+
   // ---- Rules of scaling
 
   /// scale learning_rate { batch = sqrt(64), width = mup(256) }: behind all hyper-parameters, wherever it stands.
@@ -628,8 +702,9 @@ private:
   std::map<std::string, SourceRange> parameterAt;
   std::vector<const ast::Node *> scaleNodes;
   std::vector<std::pair<tuning::ScaleRule, SourceRange>> scaleAt; ///< rules with the places of what they scale by
-  Constants fixed;                                                ///< names that `population` does not change
-  std::optional<SourceRange> everyAt;                             ///< where `population` says how long a generation is
+  std::vector<BranchPoint> fromOf;
+  Constants fixed;                    ///< names that `population` does not change
+  std::optional<SourceRange> everyAt; ///< where `population` says how long a generation is
   std::map<int64_t, double> speedOf, sharedOf, pricedSpeeds;
 };
 
@@ -645,10 +720,13 @@ std::optional<tuning::TuningProblem> tuningRequest(const ast::Declaration &block
   return std::move(reader.out);
 }
 
-std::optional<SourceRange> populationPlace(const ast::Declaration &block) {
-  for (const ast::Entry &entry : block.entries)
-    if (auto *node = entry.as<ast::Node>(); node && node->kind.text == "population")
+std::optional<SourceRange> tuningEntryPlace(const ast::Declaration &block, llvm::StringRef key) {
+  for (const ast::Entry &entry : block.entries) {
+    if (auto *node = entry.as<ast::Node>(); node && node->kind.text == key)
       return node->kind.range;
+    if (auto *pair = entry.as<ast::KeyValue>(); pair && pair->key.text == key)
+      return pair->key.range;
+  }
   return std::nullopt;
 }
 

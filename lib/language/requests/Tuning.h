@@ -9,8 +9,8 @@ namespace accord {
 std::optional<tuning::TuningProblem> tuningRequest(const ast::Declaration &block, Diagnostics &diags,
                                                    const Lookup &lookup);
 
-/// Where a tuning says that it trains a population; nothing where it does not.
-std::optional<SourceRange> populationPlace(const ast::Declaration &block);
+/// Where a tuning states a key or a block, as "from" and "population"; nothing where it does not.
+std::optional<SourceRange> tuningEntryPlace(const ast::Declaration &block, llvm::StringRef key);
 
 /// The blocks whose networks a tuning prices: `training = NAME`, `inference = NAME`; empty where there is none. Of a
 /// block that `tuningRequest` has read without errors.

@@ -22,13 +22,13 @@ function header() {
   byId("subtitle").textContent = [`${problem.maximizes ? "maximize" : "minimize"} ${objective}`, counted(space.length, "hyper-parameter"), ...(problem.population ? [] : [`proposals: ${problem.proposals}, devices: ${problem.sharing}`]), stops, `seed ${problem.seed}`, data.source].join("  ·  ");
   if (!counts.trials) return;
   if (best) byId("degrees").textContent = configuration(data.best_configuration, "  ·  ");
-  const whole = counts.begun * problem.max_units, use = data.time_s > 0 ? data.device_s / (data.time_s * problem.devices) : 0;
+  const whole = counts.whole * problem.max_units, use = data.time_s > 0 ? data.device_s / (data.time_s * problem.devices) : 0;
   byId("headline").append(
     tile(`Best ${objective}`, [best ? show(best.value) : "–", ""], best ? `of trial ${best.trial} after ${best.unit} of ${counted(problem.max_units, "unit")}` : "no trial has a value"),
     tile("Trials", [counts.trials.toLocaleString("en-US"), ""], Object.entries(counts.states).map(([state, n]) => `${n} ${stateWord[state]}`).join(", ")),
     tile("Planned time", splitUnit(longTime(data.time_s)), best ? `the best value after ${longTime(best.time_s)}` : "until the last trial ended"),
     tile("Devices in use", [trim(use * 100, 3), "%"], `of ${counted(problem.devices, "device")}`, use),
-    tile("Units trained", [data.units.toLocaleString("en-US"), ""], `${percent(data.units / whole)} of training all ${counts.begun} to the end`, data.units / whole));
+    tile("Units trained", [data.units.toLocaleString("en-US"), ""], `${percent(data.units / whole)} of training ${problem.population ? counts.whole : "all"} to the end`, data.units / whole));
 }
 
 /// The best value over time and over units; with a target how far it is from that, too.

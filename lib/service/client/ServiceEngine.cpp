@@ -1,4 +1,5 @@
 #include "lib/service/client/ServiceEngine.h"
+#include "lib/service/engines/TaskShares.h"
 #include "lib/support/Diagnostics.h"
 #include "lib/support/Number.h"
 #include "llvm/ADT/StringRef.h"
@@ -105,6 +106,8 @@ public:
   }
 
   Result<std::string> submit(const TaskRequest &task) override {
+    if (const std::string error = sharesError(task, 1, "jobs of a service have whole devices"); !error.empty())
+      return refused(fmt::format("task '{}': {}", task.name, error));
     const Submission job = jobOf(task);
     ACCORD_TRY(answer, ask([&]() -> Result<SubmitAnswer> {
                  auto made = client_.submit(job);

@@ -1,5 +1,6 @@
 #include "lib/service/control/MakeEngine.h"
 #include "lib/service/engines/Subprocess.h"
+#include "lib/service/engines/TaskShares.h"
 #include "lib/service/engines/kubernetes/KubernetesEngine.h"
 #include "lib/service/engines/local/LocalEngine.h"
 #include "lib/service/engines/local/PodmanEngine.h"
@@ -75,7 +76,14 @@ Result<GuardMode> guardFrom(const EngineOptions &options, const std::string &usu
 Result<LocalOptions> localOptionsFrom(const EngineOptions &options) {
   ACCORD_TRY(nodes, localNodesFrom(valueOf(options, "nodes")));
   ACCORD_TRY(timeLimit, secondsOf(options, "time-limit", 10));
-  return LocalOptions{nodes, valueOf(options, "folder"), valueOf(options, "prefix"), timeLimit};
+  LocalOptions local{nodes, valueOf(options, "folder"), valueOf(options, "prefix"), timeLimit};
+  if (std::string text = valueOf(options, "shares"); !text.empty()) {
+    Result<int64_t> shares = parseWhole(text, {1, kMaxShares});
+    if (!shares)
+      return wrongValue("shares", text, fmt::format("a whole number from 1 to {}", kMaxShares));
+    local.shares = *shares;
+  }
+  return local;
 }
 
 Result<std::unique_ptr<Engine>> makeLocal(const EngineOptions &options) {
@@ -168,10 +176,10 @@ const std::vector<EngineKind> &engineKinds() {
        {"kubeconfig", "context", "url", "namespace", "kind", "image", "resource", "node-label", "queue",
         "queue-of-tenant", "priority-class", "runtime", "prefix", "claim", "mount", "keep", "time-limit", "guard"},
        makeKubernetes},
-      {"local", {"nodes", "folder", "prefix", "time-limit", "guard"}, makeLocal},
+      {"local", {"nodes", "shares", "folder", "prefix", "time-limit", "guard"}, makeLocal},
       {"podman",
-       {"nodes", "folder", "prefix", "time-limit", "image", "runtime", "network", "device", "program", "options",
-        "guard"},
+       {"nodes", "shares", "folder", "prefix", "time-limit", "image", "runtime", "network", "device", "program",
+        "options", "guard"},
        makePodman},
       {"slurm",
        {"prefix", "folder", "partition", "account", "sbatch", "gres", "types", "time-limit", "tools", "conf", "guard",

@@ -1,7 +1,8 @@
 // An engine from its kind and options, as `accord serve` has them.
 //
 // Options of all: time-limit (seconds), prefix; but of Kubernetes, folder.
-// - local: nodes ("a1=a100:4, a2=a100:4@4": name, type, devices, number of the first; empty: the GPUs of the machine).
+// - local: nodes ("a1=a100:4, a2=a100:4@4": name, type, devices, number of the first; empty: the GPUs of the machine),
+//   shares (into how many each device is divided for tasks that want a part of one).
 // - podman: the same, and image, runtime, network, device ("nvidia.com/gpu"), options (of podman run), program.
 // - slurm: partition, account, sbatch (its options), gres, types ("a100_80g=a100"), tools (a folder), conf (a file).
 // - kubernetes: kubeconfig, context, url, namespace, kind ("job", "jobset", "trainjob"), image, resource, node-label,

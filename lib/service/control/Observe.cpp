@@ -254,7 +254,8 @@ bool EngineObserver::observeRun(OpenJob &one, const EngineTask *task, StoreChang
     return false;
   run.engineId = task->id;
   if (state == State::Running && run.started == 0) {
-    run.started = task->started > 0 ? task->started : now();
+    // An engine that counts whole seconds may say that a task began before it was handed in.
+    run.started = task->started > 0 ? std::max(task->started, run.intended) : now();
     if (one.job.started == 0)
       one.job.started = run.started;
     change.events.push_back(event("started", &one.job,
@@ -317,7 +318,10 @@ void EngineObserver::endRun(OpenJob &one, Outcome outcome, const EngineTask *tas
   const bool wasStopping = run.state == State::Stopping;
   readProgressOf(one);
   run.state = State::Ended;
-  run.ended = task && task->ended > 0 ? task->ended : now();
+  // What began and ended between two looks has begun all the same.
+  if (task && task->started > 0 && run.started == 0 && !wasStopping)
+    run.started = std::max(task->started, run.intended);
+  run.ended = task && task->ended > 0 ? std::max({task->ended, run.started, run.intended}) : now();
   run.exitCode = task ? task->exitCode : -1;
   run.reason = task ? task->reason : "the engine does not know it any more";
   const bool reports = one.tracker.hasReports();

@@ -31,6 +31,7 @@ struct TaskRequest {
   std::vector<std::string> nodes; ///< as the engine calls them, in the order of ranks
   std::string deviceType;         ///< of the cluster: "a100_80g"
   int64_t devicesPerNode = 1;
+  int64_t shares = 0;               ///< 0: whole devices; else so many shares of one device, on one node
   std::vector<std::string> command; ///< words, to be started as `start` says
   Start start = Start::Plain;
   std::string directory; ///< absolute; empty: `folder`
@@ -80,6 +81,8 @@ struct EngineNode {
   std::string deviceType; ///< as the engine calls it; empty: it does not say
   int64_t devices = 0;
   std::string reason; ///< of a node that is not up
+  /// Into so many equal shares each of its devices is divided for tasks that want no whole one; 1: none is shared.
+  int64_t sharesPerDevice = 1;
 };
 
 class Engine {
@@ -97,6 +100,11 @@ public:
   /// Starts a task on exactly its nodes with exactly its devices, or queues it there until they are free. A name that
   /// the engine knows is not started again: it gives the id of that task. This holds if the caller dies at any moment
   /// in between and calls again, and if two calls overlap: at most one task of a name ever runs.
+  ///
+  /// A task with `shares` has that part of one device of its node, which the engine chooses, and its program finds the
+  /// part in ACCORD_DEVICE_SHARE ("0.25"). Tasks on a device never have more shares than it is divided into, and a
+  /// device of which a task has a share is nobody's whole device. The part is a promise about who else is there:
+  /// nothing keeps a program from taking more of the memory. An engine that cannot share refuses such a task.
   virtual Result<std::string> submit(const TaskRequest &task) = 0;
   /// Asks a task to save (SIGUSR1 to all of its processes) and ends it after `notice` seconds (SIGTERM, and SIGKILL
   /// after 5 s more) if it has not ended by itself; 0: at once. Returns before it has ended. A task that has ended, or

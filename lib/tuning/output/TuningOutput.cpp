@@ -23,7 +23,9 @@ void describeParameter(JsonFields &f, HyperParameter &parameter) {
       .field("min", parameter.min, kAnyNumber)
       .field("max", parameter.max, kAnyNumber)
       .field("log", parameter.isLog)
-      .field("choices", parameter.choices);
+      .field("choices", parameter.choices)
+      .about("units behind which it begins to act; absent: it acts from the start")
+      .maybe("from", parameter.from);
 }
 
 void describeScale(JsonFields &f, ScaleRule &rule) {
@@ -106,7 +108,9 @@ void describeProblem(JsonFields &f, TuningProblem &problem) {
       .about("configurations that were proposed before all others")
       .field("first", problem.first, [](JsonVisitor &v, Configuration &one) { visitValue(v, one, kAnyNumber); })
       .about("members that all run to the end, the worst of which are replaced by children of the best")
-      .maybe("population", problem.population, describePopulation);
+      .maybe("population", problem.population, describePopulation)
+      .about("where hyper-parameters act later: so many trials go on from one state")
+      .field("branches", problem.branches, kFromOne);
 }
 
 void describeReport(JsonFields &f, Report &report) {
@@ -271,6 +275,13 @@ void addScheduleLines(SummaryLines &lines, const SearchSpace &space, const std::
   lines.text += schedule.text;
 }
 
+int64_t inheritedUnits(const TuningResult &result) {
+  int64_t units = 0;
+  for (const Trial &trial : result.trials)
+    units += trial.inherited();
+  return units;
+}
+
 std::string comparisonText(const TuningReport &report, const TextStyle &style) {
   std::string out = fmt::format("\n  Over {} seeds, with bootstrap intervals of 95 %:\n", report.seeds);
   const bool hasTarget = report.problem.target.has_value();
@@ -389,12 +400,16 @@ std::string tuningText(const TuningReport &report, const TextStyle &style) {
   const auto begun = result.trials.size() - size_t(std::ranges::count_if(result.trials, [](const Trial &one) {
                        return one.origin.has_value(); // these began with the units of others
                      }));
+  const size_t whole = problem.population ? begun : result.trials.size();
   lines.add("trials", fmt::format("{}: {}; {} units, {:.0f} % of training {} to the end", result.trials.size(),
                                   states.empty() ? "none" : states, result.units,
-                                  begun == 0 ? 0.0
+                                  whole == 0 ? 0.0
                                              : 100.0 * static_cast<double>(result.units) /
-                                                   static_cast<double>(problem.maxUnits) / static_cast<double>(begun),
-                                  problem.population ? fmt::format("{} members", begun) : "all"));
+                                                   static_cast<double>(problem.maxUnits) / static_cast<double>(whole),
+                                  problem.population ? fmt::format("{} members", whole) : "all"));
+  if (!problem.population && begun < result.trials.size())
+    lines.add("branches", fmt::format("{} trials begin with the state of another one, and do not train {} units again",
+                                      result.trials.size() - begun, inheritedUnits(result)));
   if (problem.population && !result.trials.empty() && std::ranges::none_of(result.trials, [](const Trial &one) {
         return one.state == Trial::State::Complete || one.state == Trial::State::Paused; // it could have gone on
       }))
@@ -434,17 +449,23 @@ AnswerFiles filesOf(const TuningReport &report) {
   for (int64_t unit = 1; unit <= report.problem.maxUnits; ++unit)
     table += fmt::format(",{}", unit);
   table += "\n";
-  for (const Trial &trial : report.result.trials) {
+  for (unsigned number = 0; number < report.result.trials.size(); ++number) {
+    const Trial &trial = report.result.trials[number];
+    // A branch has the values of its origin, as if it had been trained alone; a child of a population has others.
+    const std::vector<double> values = isPopulation ? std::vector<double>() : curveOf(report.result, number);
     if (isPopulation)
       table += trial.origin ? fmt::format("{},{},", trial.origin->trial, trial.origin->unit) : ",,";
     for (size_t i = 0; i < trial.configuration.size(); ++i)
       table += calibrate::csvCell(valueText(report.problem.space[i], trial.configuration[i])) + ",";
     table += fmt::format("{}", trial.unitSeconds);
     for (int64_t unit = 1; unit <= report.problem.maxUnits; ++unit) {
-      const auto index = static_cast<size_t>(unit - trial.inherited() - 1); // large before its first unit
-      table += index >= trial.reports.size()               ? ","
-               : std::isfinite(trial.reports[index].value) ? fmt::format(",{}", trial.reports[index].value)
-                                                           : ",nan";
+      const auto index = static_cast<size_t>(unit - 1);
+      std::optional<double> value;
+      if (const Report *own = trial.at(unit))
+        value = own->value;
+      else if (index < values.size())
+        value = values[index];
+      table += !value ? "," : std::isfinite(*value) ? fmt::format(",{}", *value) : ",nan";
     }
     table += "\n";
   }

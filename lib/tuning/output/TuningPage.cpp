@@ -70,16 +70,20 @@ json::Array progressOf(const TuningResult &result) {
   return out;
 }
 
-json::Object countsOf(const TuningResult &result) {
+/// `whole`: trainings that would have run to the end: children of a population begin with the units of others.
+json::Object countsOf(const TuningReport &report) {
+  const TuningResult &result = report.result;
+  const bool isPopulation = report.problem.population.has_value();
   json::Object states;
   for (size_t i = 0; i < std::size(kStates); ++i)
     if (const auto count =
             std::ranges::count_if(result.trials, [&](const Trial &one) { return static_cast<size_t>(one.state) == i; }))
       states[kStates[i]] = static_cast<int64_t>(count);
-  return json::Object{{"trials", static_cast<int64_t>(result.trials.size())},
-                      {"begun", std::ranges::count_if(result.trials, [](const Trial &one) { return !one.origin; })},
-                      {"segments", static_cast<int64_t>(result.segments.size())},
-                      {"states", std::move(states)}};
+  return json::Object{
+      {"trials", static_cast<int64_t>(result.trials.size())},
+      {"whole", std::ranges::count_if(result.trials, [&](const Trial &one) { return !isPopulation || !one.origin; })},
+      {"segments", static_cast<int64_t>(result.segments.size())},
+      {"states", std::move(states)}};
 }
 
 /// Values and costs of the front and of the drawn trials.
@@ -143,7 +147,7 @@ std::string tuningPage(const TuningReport &report, const json::Value &document) 
   data["trials"] = trialsOf(document, shown);
   data["segments"] = segmentsOf(report.result, document);
   data["progress"] = progressOf(report.result);
-  data["counts"] = countsOf(report.result);
+  data["counts"] = countsOf(report);
   data["rungs"] = json::Array(rungs(report.problem));
   data["min_importance_trials"] = kMinImportanceTrials;
   if (!report.result.incumbents.empty())

@@ -77,4 +77,21 @@ std::string configurationText(const SearchSpace &space, const Configuration &con
   return out;
 }
 
+std::vector<int64_t> branchUnits(const SearchSpace &space) {
+  std::vector<int64_t> out;
+  for (const HyperParameter &parameter : space)
+    if (parameter.from > 0)
+      out.push_back(parameter.from);
+  std::ranges::sort(out);
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+bool haveSamePrefix(const SearchSpace &space, const Configuration &a, const Configuration &b, int64_t unit) {
+  for (size_t i = 0; i < space.size(); ++i)
+    if (space[i].from < unit && a[i] != b[i])
+      return false;
+  return true;
+}
+
 } // namespace accord::tuning

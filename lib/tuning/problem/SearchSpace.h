@@ -15,6 +15,7 @@ struct HyperParameter {
   double min = 0, max = 1; ///< of a number, both included
   bool isLog = false;      ///< equal ratios are equally far: min is above 0
   std::vector<std::string> choices = {};
+  int64_t from = 0; ///< it acts behind so many units of a training; programs do not get it before
 
   size_t size() const { return choices.size(); }
 };
@@ -33,6 +34,11 @@ CubePoint toCube(const SearchSpace &space, const Configuration &configuration);
 CubePoint drawPoint(const SearchSpace &space, SplitMix &random);
 /// Squared distance: that of the numbers in the cube, and 1 for each choice that differs.
 double distance(const SearchSpace &space, const CubePoint &a, const CubePoint &b);
+
+/// Units above 0 behind which hyper-parameters begin to act, ascending.
+std::vector<int64_t> branchUnits(const SearchSpace &space);
+/// Whether trainings with these values are the same up to a unit: what acts before it is equal.
+bool haveSamePrefix(const SearchSpace &space, const Configuration &a, const Configuration &b, int64_t unit);
 
 /// A value as a program gets it: "0.001", "64", "adam". Numbers have as many digits as tell them apart.
 std::string valueText(const HyperParameter &parameter, double value);

@@ -80,6 +80,9 @@ struct TuningProblem {
   std::vector<Configuration> first = {}; ///< proposed before all others: what was good in earlier tunings
   /// All members run to the end: `minUnits` is `maxUnits`, and `reduction`, `probes` and `stops` say nothing.
   std::optional<Population> population = {};
+  /// Where hyper-parameters act from a unit on (`HyperParameter::from`, each a rung): so many trials have the state
+  /// there of one that goes on, itself among them. The others begin at that unit, with its earlier hyper-parameters.
+  int64_t branches = 1;
 };
 
 /// What a trial said after a unit.
@@ -98,7 +101,7 @@ struct Segment {
   double start = 0, end = 0;
 };
 
-/// From whose state a trial begins.
+/// From whose state a trial begins: a child in a population, or a branch.
 struct Origin {
   unsigned trial = 0;
   int64_t unit = 0;                      ///< after which the state was taken
@@ -123,6 +126,11 @@ struct Trial {
 
   /// Units that it did not run, since it began with the state of another one.
   int64_t inherited() const { return origin ? origin->unit : 0; }
+  /// What it said itself after a unit; null: nothing.
+  const Report *at(int64_t unit) const {
+    const int64_t index = unit - inherited() - 1;
+    return index >= 0 && index < std::ssize(reports) ? &reports[static_cast<size_t>(index)] : nullptr;
+  }
 };
 
 /// The best value so far.
@@ -141,6 +149,22 @@ struct TuningResult {
   double deviceSeconds = 0;          ///< shares of devices times seconds, of all segments
   int64_t units = 0;                 ///< that all trials have run; what is inherited does not count
 };
+
+/// The values of a training after each unit, with those of the trials with whose state it began.
+inline std::vector<double> curveOf(const TuningResult &result, unsigned trial) {
+  std::vector<double> out;
+  for (const Report &report : result.trials[trial].reports)
+    out.push_back(report.value);
+  for (auto origin = result.trials[trial].origin; origin && origin->trial < trial; // as it is unless a document lies
+       trial = origin->trial, origin = result.trials[trial].origin) {
+    std::vector<double> before;
+    for (const Report &report : result.trials[origin->trial].reports)
+      if (report.unit <= origin->unit)
+        before.push_back(report.value);
+    out.insert(out.begin(), before.begin(), before.end());
+  }
+  return out;
+}
 
 /// Rungs: units after which the trials that go on are chosen; the last is `maxUnits`. Of a population they are the ends
 /// of its generations.

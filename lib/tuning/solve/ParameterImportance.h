@@ -38,7 +38,8 @@ std::vector<ParameterShare> explainedShares(const SearchSpace &space, const std:
 
 /// At each rung that `kMinImportanceTrials` trials came to. Responses are ranks of the values there, of which those of
 /// trainings that diverged are the worst: a few bad values then count no more than others. Trials that failed have no
-/// value. Empty for a population, whose hyper-parameters change while trainings run.
+/// value, and a branch counts at rungs that it came to itself. Empty for a population, whose hyper-parameters change
+/// while trainings run.
 std::vector<RungImportance> parameterImportance(const TuningProblem &problem, const TuningResult &result);
 
 } // namespace accord::tuning

@@ -23,6 +23,10 @@ public:
 
   bool admits(const Configuration &proposed) override;
   std::optional<Configuration> accept(Configuration proposed) override { return runner_.accept(std::move(proposed)); }
+  std::optional<Configuration> acceptBranch(Configuration proposed, int64_t unit) override {
+    return runner_.acceptBranch(std::move(proposed), unit);
+  }
+  Result<void> keep(unsigned trial, int64_t unit) override { return runner_.keep(trial, unit); }
   std::vector<CubePoint> candidates() override { return runner_.candidates(); }
   std::optional<double> unitSeconds(const Configuration &configuration) override;
   std::vector<Width> widths(const Configuration &configuration) override;

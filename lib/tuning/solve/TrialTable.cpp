@@ -122,12 +122,37 @@ private:
         return error(Code::BadCell, cells[column],
                      fmt::format("'{}' is no value: a number, nan, inf, -inf, or empty where the trial ends", text));
     }
+    if (!continuesPrefixes(cells[0], out))
+      return;
     out.point = toCube(space_, out.configuration);
     table_.rows.push_back(std::move(out));
   }
 
+  /// Whether the values up to each unit behind which hyper-parameters begin to act are those of the first row that is
+  /// the same before it; an error where they are not. A value that either lacks says nothing.
+  bool continuesPrefixes(const Cell &at, const TrialTable::Row &row) {
+    for (int64_t unit : branchUnits(space_)) {
+      Configuration prefix = row.configuration;
+      for (size_t i = 0; i < prefix.size(); ++i)
+        if (space_[i].from >= unit)
+          prefix[i] = 0;
+      const auto [first, isNew] = prefixes_.try_emplace({unit, prefix}, at.line, row.values);
+      const std::vector<std::optional<double>> &known = first->second.second;
+      for (size_t i = 0; i < std::min(known.size(), static_cast<size_t>(unit)); ++i)
+        if (known[i] && row.values[i] && *known[i] != *row.values[i] && std::isfinite(*known[i] + *row.values[i])) {
+          error(Code::BadTable, at,
+                fmt::format("line {} has the same of all that acts before unit {}, but another value after unit {}",
+                            first->second.first, unit, i + 1));
+          return false;
+        }
+    }
+    return true;
+  }
+
   const std::string &path_;
   const SearchSpace &space_;
+  /// Lines and values of the first rows with what acts before a unit.
+  std::map<std::pair<int64_t, Configuration>, std::pair<unsigned, std::vector<std::optional<double>>>> prefixes_;
   std::vector<std::optional<size_t>> columnOf_;
   std::optional<size_t> secondsColumn_;
   std::vector<size_t> unitColumns_;
@@ -152,12 +177,12 @@ std::vector<CubePoint> TableRunner::candidates() {
 }
 
 /// Of those that have not run; nothing where all have.
-std::optional<size_t> TableRunner::nearestRow(const Configuration &configuration) const {
+std::optional<size_t> TableRunner::nearestRow(const Configuration &configuration, int64_t unit) const {
   const CubePoint point = toCube(problem_.space, configuration);
   std::optional<size_t> nearest;
   double smallest = 0;
   for (size_t row = 0; row < table_.rows.size(); ++row) {
-    if (isUsed_[row])
+    if (isUsed_[row] || !haveSamePrefix(problem_.space, table_.rows[row].configuration, configuration, unit))
       continue;
     const double far = distance(problem_.space, point, table_.rows[row].point);
     if (!nearest || far < smallest)
@@ -166,8 +191,8 @@ std::optional<size_t> TableRunner::nearestRow(const Configuration &configuration
   return nearest;
 }
 
-std::optional<Configuration> TableRunner::accept(Configuration proposed) {
-  const std::optional<size_t> nearest = nearestRow(proposed);
+std::optional<Configuration> TableRunner::acceptBranch(Configuration proposed, int64_t unit) {
+  const std::optional<size_t> nearest = nearestRow(proposed, unit);
   if (!nearest)
     return std::nullopt;
   isUsed_[*nearest] = true;

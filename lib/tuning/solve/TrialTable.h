@@ -20,8 +20,9 @@ struct TrialTable {
   int64_t units = 0; ///< of the columns
 };
 
-/// Reads a table of the space. Errors with places: A0460 of the text; A0461 for columns that are missing, stand twice
-/// or belong to nothing, for cells that are no value of their column, rows that are the same, and a table without rows.
+/// Reads a table of the space. Errors with places: A0460 of the text, rows that are the same, a table without rows, and
+/// rows that differ before a unit though what acts before it is the same; others for columns that are missing, stand
+/// twice or belong to nothing, and for cells that are no value of their column.
 Result<TrialTable, Errors> readTrialTable(const std::string &text, const std::string &path, const SearchSpace &space);
 
 /// Runs rows of a table, each once: of a configuration that is proposed the nearest one in the cube.
@@ -34,14 +35,16 @@ public:
       rows_.emplace(fromCube(problem.space, table.rows[row].point), row); // rounded, as candidates come back
     }
   }
-  std::optional<Configuration> accept(Configuration proposed) override;
+  std::optional<Configuration> accept(Configuration proposed) override { return acceptBranch(std::move(proposed), 0); }
+  std::optional<Configuration> acceptBranch(Configuration proposed, int64_t unit) override;
   std::vector<CubePoint> candidates() override;
   /// Those of the row, or of what is not in the table those of the row that would be run.
   std::optional<double> unitSeconds(const Configuration &configuration) override;
   Result<TrialValue> value(unsigned trial, const Configuration &configuration, int64_t unit) override;
 
 private:
-  std::optional<size_t> nearestRow(const Configuration &configuration) const;
+  /// Of those that have the same values of what acts before a unit; 0: of all.
+  std::optional<size_t> nearestRow(const Configuration &configuration, int64_t unit = 0) const;
 
   const TuningProblem &problem_;
   const TrialTable &table_;

@@ -17,6 +17,8 @@ constexpr double kEvenShare = 1.0 / 3;
 /// So many configurations that may not be tried one after the other end the proposals: what is allowed is too rare to
 /// be found so.
 constexpr int kMaxDraws = 1000;
+/// The same of branches of one state, which may have few values left to draw.
+constexpr int kMaxBranchDraws = 30;
 /// Of so many points that are drawn evenly, priced proposals take the one of the lowest price.
 constexpr int kEvenDraws = 3;
 
@@ -84,6 +86,13 @@ private:
   bool isBehind(unsigned trial) const;
   bool mayStillBegin() const { return static_cast<int64_t>(result_.trials.size()) < problem_.trials && !isExhausted_; }
   void add(Configuration configuration);
+  struct Branching {
+    unsigned trial;
+    int64_t unit, left;
+  };
+  std::vector<Branching *> branchings();
+  std::optional<Configuration> draw(const Branching *from);
+  bool branch();
 
   std::vector<unsigned> candidates() const;
   bool isProbe(unsigned trial) const {
@@ -124,19 +133,17 @@ private:
   std::vector<unsigned> members_;   ///< trials of a population, of those that live or have just died
   std::vector<CubePoint> founders_; ///< where its first members begin, behind `first` of the problem
   size_t generation_ = 0;           ///< to whose rung they run
+  std::vector<Branching> kept_;     ///< states from which trials may begin, and how many more of them
   std::optional<Error> error_;
 };
 
 // ---- New trials
 
-/// Adds a trial; false where there is none any more.
-bool Tuning::propose() {
-  if (!mayStillBegin())
-    return false;
+/// The next trial, of those that may be tried, or of the branches of a state; nothing where none is found.
+std::optional<Configuration> Tuning::draw(const Branching *from) {
   const size_t number = result_.trials.size();
   SplitMix random(problem_.seed * 0x9e3779b97f4a7c15ull + number);
-  std::optional<Configuration> configuration;
-  for (int draw = 0; draw < kMaxDraws && !configuration; ++draw) {
+  for (int draw = 0; draw < (from ? kMaxBranchDraws : kMaxDraws); ++draw) {
     CubePoint point = drawPoint(problem_.space, random);
     if (problem_.proposals == Proposals::Priced)
       for (int i = 1; i < kEvenDraws; ++i)
@@ -150,17 +157,68 @@ bool Tuning::propose() {
     } else if (problem_.proposals != Proposals::Random && random.unit() >= kEvenShare)
       if (auto better = proposal(random))
         point = *better;
-    if (Configuration proposed = fromCube(problem_.space, point); runner_.admits(proposed))
-      configuration = std::move(proposed);
+    Configuration proposed = fromCube(problem_.space, point);
+    for (size_t i = 0; from && i < proposed.size(); ++i)
+      if (problem_.space[i].from < from->unit)
+        proposed[i] = result_.trials[from->trial].configuration[i];
+    if (from && std::ranges::find(result_.trials, proposed, &Trial::configuration) != result_.trials.end())
+      continue; // one that is drawn again would be trained again
+    if (runner_.admits(proposed))
+      return from ? runner_.acceptBranch(std::move(proposed), from->unit) : runner_.accept(std::move(proposed));
   }
-  if (configuration)
-    configuration = runner_.accept(std::move(*configuration));
+  return std::nullopt;
+}
+
+/// Adds a trial; false where there is none any more.
+bool Tuning::propose() {
+  if (!mayStillBegin())
+    return false;
+  if (branch())
+    return true;
+  auto configuration = draw(nullptr);
   if (!configuration) {
     isExhausted_ = true;
     return false;
   }
   add(std::move(*configuration));
   return true;
+}
+
+/// States from which trials may begin, the furthest first, then the best. The first trials all begin at unit 0: they
+/// tell which rungs say anything.
+std::vector<Tuning::Branching *> Tuning::branchings() {
+  std::vector<Branching *> out;
+  const size_t next = result_.trials.size();
+  for (Branching &one : kept_)
+    if (one.left > 0 && isJudged_ && next >= problem_.first.size() && !isProbe(static_cast<unsigned>(next)))
+      out.push_back(&one);
+  stableSort(out, [&](const Branching *a, const Branching *b) {
+    return a->unit > b->unit || (a->unit == b->unit && isBetter(problem_, result_.trials[a->trial].at(a->unit)->value,
+                                                                result_.trials[b->trial].at(b->unit)->value));
+  });
+  return out;
+}
+
+/// Adds a trial that begins with the state of another one; false where none may.
+bool Tuning::branch() {
+  for (Branching *from : branchings()) {
+    auto configuration = draw(from);
+    if (!configuration) {
+      from->left = 0;
+      continue;
+    }
+    --from->left;
+    const auto number = static_cast<unsigned>(result_.trials.size());
+    add(std::move(*configuration));
+    Course &course = courses_.back();
+    course.done = from->unit;
+    course.rung = static_cast<size_t>(std::ranges::find(rungs_, from->unit) - rungs_.begin()) + 1;
+    result_.trials.back().origin = {.trial = from->trial, .unit = from->unit};
+    if (auto inherited = runner_.inherit(number, *result_.trials.back().origin); !inherited && !error_)
+      error_ = inherited.takeError();
+    return true;
+  }
+  return false;
 }
 
 /// A trial that the runner has accepted.
@@ -187,9 +245,8 @@ std::optional<CubePoint> Tuning::proposal(SplitMix &random) const {
     std::vector<ScoredPoint> points;
     for (unsigned trial : atRung_[rung]) {
       const Trial &one = result_.trials[trial];
-      const auto index = static_cast<size_t>(rungs_[rung]) - 1;
-      const double value =
-          index < one.reports.size() ? one.reports[index].value : std::numeric_limits<double>::quiet_NaN();
+      const Report *report = one.at(rungs_[rung]);
+      const double value = report ? report->value : std::numeric_limits<double>::quiet_NaN();
       points.push_back({toCube(problem_.space, one.configuration), problem_.maximizes ? -value : value});
     }
     return proposeByDensity(problem_.space, std::move(points), random, runner_.candidates(),
@@ -208,7 +265,6 @@ std::vector<unsigned> Tuning::candidates() const {
     if (courses_[trial].state == State::Waiting || courses_[trial].state == State::New)
       out.push_back(trial);
   for (size_t rung = 0; rung + 1 < rungs_.size(); ++rung) {
-    const auto index = static_cast<size_t>(rungs_[rung]) - 1;
     if (rung < silent_ || !isJudged_ || !halves()) {
       for (unsigned trial : atRung_[rung])
         if (courses_[trial].state == State::AtRung && courses_[trial].rung == rung &&
@@ -218,8 +274,8 @@ std::vector<unsigned> Tuning::candidates() const {
     }
     std::vector<unsigned> best = atRung_[rung];
     auto value = [&](unsigned trial) {
-      const auto &reports = result_.trials[trial].reports;
-      return index < reports.size() ? reports[index].value : std::numeric_limits<double>::quiet_NaN();
+      const Report *report = result_.trials[trial].at(rungs_[rung]);
+      return report ? report->value : std::numeric_limits<double>::quiet_NaN();
     };
     std::sort(best.begin(), best.end(), [&](unsigned a, unsigned b) {
       return isBetter(problem_, value(a), value(b)) || (!isBetter(problem_, value(b), value(a)) && a < b);
@@ -302,8 +358,15 @@ void Tuning::share() {
     requests.push_back(requestOf(trial));
   const int64_t left =
       std::min(problem_.devices * problem_.slotsPerDevice, problem_.trials - static_cast<int64_t>(courses_.size()));
-  for (int64_t i = 0; i < left && mayStillBegin(); ++i) // not drawn before it is known that they begin
-    requests.push_back({.rung = 0, .seconds = static_cast<double>(rungs_[0]) * problem_.unitSeconds, .slots = 0});
+  std::vector<int64_t> from; // at which unit new trials begin
+  for (const Branching *one : branchings())
+    from.insert(from.end(), static_cast<size_t>(one->left), one->unit);
+  from.resize(static_cast<size_t>(std::max<int64_t>(left, 0)));
+  for (int64_t i = 0; i < left && mayStillBegin(); ++i) { // not drawn before it is known that they begin
+    const int64_t unit = from[static_cast<size_t>(i)];
+    const auto rung = static_cast<size_t>(std::ranges::upper_bound(rungs_, unit) - rungs_.begin());
+    requests.push_back({.rung = rung, .seconds = static_cast<double>(rungs_[rung] - unit) * problem_.unitSeconds});
+  }
   const std::vector<int64_t> slots = shareSlots(problem_, backlog(), requests);
   for (size_t i = 0; i < trials.size(); ++i) {
     Course &course = courses_[trials[i]];
@@ -460,6 +523,13 @@ bool Tuning::start(unsigned trial, int64_t given) {
   if (!devices)
     return false;
   Course &course = courses_[trial];
+  const std::vector<int64_t> units = branchUnits(problem_.space);
+  if (problem_.branches > 1 && result_.trials[trial].at(course.done) &&
+      std::ranges::binary_search(units, course.done)) {
+    kept_.push_back({trial, course.done, problem_.branches - 1});
+    if (auto kept = runner_.keep(trial, course.done); !kept && !error_)
+      error_ = kept.takeError();
+  }
   course.rung += course.state == State::AtRung;
   course.state = State::Running, course.slots = slots, course.isCut = false;
   course.unitEnd = now_ + problem_.restart + unitSeconds(trial, slots);
@@ -499,13 +569,12 @@ bool Tuning::isBehind(unsigned trial) const {
   if (problem_.stops == Stops::Halving || !isJudged_ ||
       courses_[trial].done < std::max(kMinCurveUnits, problem_.minUnits) || best.trial == trial)
     return false;
-  std::vector<double> own, last;
-  for (const Report &report : result_.trials[trial].reports)
-    own.push_back(report.value);
+  std::vector<double> last;
   for (const Trial &other : result_.trials)
     if (!other.reports.empty() && std::isfinite(other.reports.back().value))
       last.push_back(other.reports.back().value);
-  const double below = predictCurve(own, problem_.maxUnits, quartileDistance(std::move(last))).below(best.value);
+  const double below =
+      predictCurve(curveOf(result_, trial), problem_.maxUnits, quartileDistance(std::move(last))).below(best.value);
   return (problem_.maximizes ? 1 - below : below) < problem_.stopBelow;
 }
 

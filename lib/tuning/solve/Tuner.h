@@ -7,6 +7,10 @@
 // Populations: all members run for one generation after the other; behind each the worst are replaced by children of
 // the best, which begin with their parents' state (`Population.h`). Members take turns where devices are few.
 //
+// Branches: where hyper-parameters act from a rung on, up to `branches` trials go on behind it from one state. The
+// first is the trial that came there itself; the others are new ones, with its earlier hyper-parameters and other later
+// ones. They begin before trials that begin at unit 0, those of the furthest and best states first.
+//
 // Devices: `Sharing::Fixed` gives each trial as many. `Sharing::Joint` decides the search and its devices together:
 // whenever a trial reaches a rung, the devices are divided anew among all that run or may run, those that came further
 // first (`DeviceShares.h`). A trial that runs changes its devices at the end of a unit, and loses the time of a
@@ -32,6 +36,10 @@ public:
   /// The configuration that is really run, near to the one that is proposed: a row of a table. Nothing: there is none
   /// any more.
   virtual std::optional<Configuration> accept(Configuration proposed) = 0;
+  /// The same for a branch: what acts before the unit stays as it is proposed.
+  virtual std::optional<Configuration> acceptBranch(Configuration proposed, int64_t /*unit*/) {
+    return accept(std::move(proposed));
+  }
   /// Whether a configuration may be tried at all. Where it may not, another one is proposed.
   virtual bool admits(const Configuration & /*proposed*/) { return true; }
   /// Points that may be proposed; empty: all of the space.
@@ -41,8 +49,11 @@ public:
   virtual std::optional<double> unitSeconds(const Configuration &) { return std::nullopt; }
   /// On how much the configuration may run, ascending, and how fast it is there; empty: as the problem says.
   virtual std::vector<Width> widths(const Configuration &) { return {}; }
-  /// A trial that was accepted begins with the state that another one has now, which stands still: it has ended a unit
-  /// and has not been started again. An error ends the tuning.
+  /// The state of a trial that stands still behind a unit is kept: branches begin with it once the trial has gone on.
+  /// An error ends the tuning.
+  virtual Result<void> keep(unsigned /*trial*/, int64_t /*unit*/) { return {}; }
+  /// A trial that was accepted begins with the state of another one: that which was kept, else that which it has now,
+  /// standing still: it has ended a unit and has not been started again. An error ends the tuning.
   virtual Result<void> inherit(unsigned /*trial*/, const Origin &) { return {}; }
   /// A trial runs from now on, as its segment says, whose end is not known yet; it is asked for values up to a unit.
   virtual Result<void> start(const Segment & /*segment*/, const Configuration &, int64_t /*until*/) { return {}; }

@@ -18,6 +18,7 @@ public:
     if (!isWhole())
       return std::move(out_);
     limits();
+    parts();
     memories();
     front();
     counts();
@@ -82,6 +83,24 @@ private:
     }
     if (out_.holds())
       out_.checked.push_back(fmt::format("{} trials kept all limits wherever they ran", result_.trials.size()));
+  }
+
+  /// A trial on a part of a device fits in that part of its memory, so that any trials whose parts are no more than a
+  /// device fit on it together: on an engine, which chooses devices, others may be beside it than the plan has.
+  void parts() {
+    size_t count = 0;
+    for (const Segment &segment : result_.segments) {
+      if (segment.slots >= problem_.slotsPerDevice)
+        continue;
+      ++count;
+      const double part = static_cast<double>(segment.slots) / static_cast<double>(problem_.slotsPerDevice);
+      if (const DevicePrice *one = priceOn(segment.trial, 1);
+          one && one->memory > priced_.capacity * part * (1 + 1e-12))
+        return finding("trial {} takes {} bytes, but {} of a device has {}", segment.trial, one->memory, part,
+                       priced_.capacity * part);
+    }
+    if (count > 0)
+      out_.checked.push_back(fmt::format("{} segments on a part of a device fit in that part of its memory", count));
   }
 
   /// Of each device, whenever a trial begins on it.

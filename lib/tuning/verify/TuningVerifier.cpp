@@ -1,5 +1,6 @@
 #include "lib/tuning/verify/TuningVerifier.h"
 #include "lib/tuning/problem/CurveModel.h"
+#include "lib/tuning/verify/BranchProof.h"
 #include "lib/tuning/verify/CurveProof.h"
 #include "lib/tuning/verify/PopulationProof.h"
 #include "lib/tuning/verify/ScaleProof.h"
@@ -30,6 +31,8 @@ public:
     devices();
     if (out_.holds() && problem_.population)
       provePopulation(problem_, result_, priced_ != nullptr, out_);
+    if (out_.holds() && !problem_.population && hasBranches())
+      proveBranches(problem_, result_, out_);
     if (out_.holds() && !problem_.population)
       rungs();
     if (out_.holds() && !problem_.population)
@@ -62,13 +65,15 @@ private:
       finding("{} trials, but at most {} are allowed", result_.trials.size(), problem_.trials);
     for (size_t i = 0; i < result_.trials.size(); ++i) {
       const Trial &trial = result_.trials[i];
-      if (!problem_.population && (trial.origin || trial.state == Trial::State::Replaced))
+      if (!problem_.population && ((trial.origin && !hasBranches()) || trial.state == Trial::State::Replaced))
         finding("trial {} is part of a population, and there is none", i);
       if (trial.origin && trial.origin->trial >= result_.trials.size())
         finding("trial {} begins from trial {}, but there are {}", i, trial.origin->trial, result_.trials.size());
     }
     return out_.holds();
   }
+
+  bool hasBranches() const { return problem_.branches > 1 && !branchUnits(problem_.space).empty(); }
 
   void configurations() {
     for (size_t i = 0; i < result_.trials.size(); ++i)
@@ -178,7 +183,7 @@ private:
     const std::vector<int64_t> all = tuning::rungs(problem_);
     for (const Segment &segment : result_.segments)
       for (size_t r = 0; r + 1 < all.size(); ++r)
-        if (segment.from == all[r]) {
+        if (segment.from == all[r] && result_.trials[segment.trial].at(all[r])) { // else it begins there
           ++count;
           const size_t silent = silentRungs(all, segment.start);
           const bool isFree =
@@ -236,22 +241,22 @@ private:
 
   bool isAmongTheBest(const Segment &segment, const std::vector<int64_t> &all, size_t rung) const {
     const int64_t low = rung ? all[rung - 1] : 0;
-    const auto index = static_cast<size_t>(all[rung]) - 1;
-    const double own = result_.trials[segment.trial].reports[index].value;
+    const double own = result_.trials[segment.trial].at(all[rung])->value;
     size_t reached = 0, better = 0;
     for (size_t i = 0; i < result_.trials.size(); ++i) {
       const Trial &other = result_.trials[i];
-      const bool isThere = index < other.reports.size() && other.reports[index].time <= segment.start;
+      const Report *there = other.at(all[rung]);
+      const bool isThere = there && there->time <= segment.start;
       const bool isOut = other.state == Trial::State::Diverged || other.state == Trial::State::Stopped;
       const bool hasDiverged = isOut && !other.reports.empty() && other.reports.back().unit > low &&
                                other.reports.back().unit <= all[rung] && other.reports.back().time <= segment.start;
       if (!isThere && !hasDiverged)
         continue;
       ++reached;
-      const bool isFinite = isThere && std::isfinite(other.reports[index].value);
+      const bool isFinite = isThere && std::isfinite(there->value);
       if (!isFinite)
         continue;
-      const double value = problem_.maximizes ? other.reports[index].value : -other.reports[index].value;
+      const double value = problem_.maximizes ? there->value : -there->value;
       const double mine = problem_.maximizes ? own : -own;
       better += value > mine || (value == mine && i < segment.trial);
     }
@@ -276,14 +281,13 @@ private:
       if (trial.state != Trial::State::Stopped)
         continue;
       ++count;
-      if (problem_.stops == Stops::Halving ||
-          static_cast<int64_t>(trial.reports.size()) < std::max(kMinCurveUnits, problem_.minUnits))
+      if (problem_.stops == Stops::Halving || trial.reports.empty() ||
+          trial.reports.back().unit < std::max(kMinCurveUnits, problem_.minUnits))
         return finding("trial {} is stopped after {} units, before curves are looked at", i, trial.reports.size());
       const double now = trial.reports.back().time;
-      std::vector<double> own, last;
+      const std::vector<double> own = curveOf(result_, static_cast<unsigned>(i));
+      std::vector<double> last;
       std::optional<double> best;
-      for (const Report &report : trial.reports)
-        own.push_back(report.value);
       for (size_t other = 0; other < result_.trials.size(); ++other) {
         std::optional<double> latest;
         for (const Report &report : result_.trials[other].reports)

@@ -58,6 +58,8 @@ public:
   virtual std::vector<std::string> nodes() = 0;
   virtual std::string deviceType() = 0;
   virtual int64_t devicesPerNode() = 0;
+  /// Into so many shares its devices are divided; 1: the engine cannot, and refuses tasks that want a share.
+  virtual int64_t sharesPerDevice() { return 1; }
   /// The prefix of names of tasks.
   virtual std::string prefix() { return "contract-"; }
   /// Why the engine keeps another contract than a test of this one has; empty: it keeps this one.
@@ -140,6 +142,14 @@ protected:
     task.environment = {{"ACCORD_GUARD", "off"}}; // its devices are no real ones
     task.batch.torchrun = false;
     task.batch.exclusive = false;
+    return task;
+  }
+
+  /// A task on so many shares of one device of the first node, or on so many of its devices.
+  TaskRequest requestOf(const std::string &what, int64_t devices, int64_t shares, double seconds) {
+    TaskRequest task = request(what, 1, {.seconds = seconds, .shell = "echo \"$ACCORD_DEVICE_SHARE\" > share"});
+    task.devicesPerNode = task.layout.perNode = task.layout.pools[0].perNode = devices;
+    task.shares = shares;
     return task;
   }
 
@@ -234,6 +244,7 @@ TYPED_TEST_P(EngineContract, ListsItsNodes) {
     EngineNode node = this->nodeOf(name);
     EXPECT_EQ(node.state, EngineNode::State::Up);
     EXPECT_EQ(node.devices, this->cluster_.devicesPerNode());
+    EXPECT_EQ(node.sharesPerDevice, this->cluster_.sharesPerDevice());
   }
 }
 
@@ -331,6 +342,63 @@ TYPED_TEST_P(EngineContract, SharesTheDevicesOfANode) {
   EXPECT_EQ(this->waitFor(other.name, EngineTask::State::Running).state, EngineTask::State::Running);
 }
 
+TYPED_TEST_P(EngineContract, RefusesSharesThatThereAreNot) {
+  const int64_t shares = this->cluster_.sharesPerDevice();
+  std::vector<TaskRequest> wrong{this->requestOf("many", 1, shares + 1, 1), this->requestOf("wide", 2, 1, 1),
+                                 this->requestOf("below", 1, -1, 1), this->request("nodes", 2, {})};
+  wrong.back().devicesPerNode = wrong.back().shares = 1;
+  if (shares == 1)
+    wrong.push_back(this->requestOf("whole", 1, 1, 1));
+  for (const TaskRequest &task : wrong) {
+    auto id = this->engine_->submit(task);
+    EXPECT_FALSE(id) << task.name;
+    if (!id) {
+      EXPECT_EQ(id.error().code, Code::EngineFailed);
+      EXPECT_NE(id.error().message.find("share"), std::string::npos) << id.error().message;
+    }
+  }
+  const auto known = this->all();
+  for (const TaskRequest &task : wrong)
+    EXPECT_FALSE(known.contains(task.name) && !isOver(known.at(task.name).state)) << task.name;
+}
+
+TYPED_TEST_P(EngineContract, SharesADevice) {
+  const int64_t shares = this->cluster_.sharesPerDevice(), devices = this->cluster_.devicesPerNode();
+  if (shares == 1) // it refuses them, as the test before says
+    return;
+  // All devices but one are somebody's own, so that shares are those of the last one.
+  std::vector<TaskRequest> tasks{this->requestOf("own", devices - 1, 0, 20)};
+  for (int64_t i = 0; i < shares; ++i)
+    tasks.push_back(this->requestOf("share", 1, 1, 20));
+  for (const TaskRequest &task : tasks) {
+    this->submit(task);
+    EXPECT_EQ(this->waitFor(task.name, EngineTask::State::Running).state, EngineTask::State::Running) << task.name;
+    this->engine_ = this->cluster_.open(); // who comes back knows which shares are taken
+  }
+  TaskRequest more = this->requestOf("more", 1, 1, 0), whole = this->requestOf("whole", 1, 0, 0);
+  this->submit(more), this->submit(whole);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  auto now = this->all();
+  EXPECT_EQ(now[more.name].state, EngineTask::State::Waiting);
+  EXPECT_EQ(now[whole.name].state, EngineTask::State::Waiting);
+  for (const TaskRequest &task : tasks)
+    EXPECT_EQ(now[task.name].state, EngineTask::State::Running) << task.name;
+  this->stop(tasks[1].name, 0); // its share is free, its device is not
+  EXPECT_EQ(this->waitForEnd(more.name).state, EngineTask::State::Succeeded);
+  now = this->all();
+  EXPECT_EQ(now[whole.name].state, EngineTask::State::Waiting);
+  EXPECT_EQ(now[tasks[2].name].state, EngineTask::State::Running);
+  for (size_t i = 2; i < tasks.size(); ++i)
+    this->stop(tasks[i].name, 0);
+  EXPECT_EQ(this->waitForEnd(whole.name).state, EngineTask::State::Succeeded);
+  EXPECT_EQ(this->all()[tasks[0].name].state, EngineTask::State::Running);
+  if (!this->cluster_.sharesFiles())
+    return;
+  ASSERT_EQ(this->lines(more, "share").size(), 1u);
+  EXPECT_DOUBLE_EQ(std::stod(this->lines(more, "share")[0]), 1.0 / double(shares));
+  EXPECT_EQ(this->lines(whole, "share"), std::vector<std::string>{""});
+}
+
 TYPED_TEST_P(EngineContract, AsksTasksToSaveBeforeTheirEnd) {
   TaskRequest task = this->request("save", 2, {.seconds = 60, .savesAtSignal = true});
   this->submit(task);
@@ -346,15 +414,14 @@ TYPED_TEST_P(EngineContract, EndsTasksAtTheEndOfTheirNotice) {
   TaskRequest task = this->request("ignore", 2, {.seconds = 60, .ignoresTerm = true});
   this->submit(task);
   this->waitForStart(task);
-  this->stop(task.name, 1);
-  this->stop(task.name, 100); // does not replace the earlier end
-  EXPECT_FALSE(isOver(this->all()[task.name].state));
   const auto begin = std::chrono::steady_clock::now();
+  this->stop(task.name, 1);
+  this->stop(task.name, 100);            // does not replace the earlier end
   this->engine_ = this->cluster_.open(); // the scheduler crashes meanwhile
   EXPECT_EQ(this->waitForEnd(task.name).state, EngineTask::State::Stopped);
-  // It hears neither signal, so it ends by SIGKILL, which comes 5 s after SIGTERM.
+  // It hears neither signal, so it ends by SIGKILL, which comes 5 s after SIGTERM at the end of its notice.
   if (this->cluster_.sharesFiles())
-    EXPECT_GT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(4));
+    EXPECT_GT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(5500));
   EXPECT_TRUE(this->lines(task, "ended").empty());
 }
 
@@ -474,8 +541,9 @@ TYPED_TEST_P(EngineContract, RunsManyTasks) {
 
 REGISTER_TYPED_TEST_SUITE_P(EngineContract, ListsItsNodes, RunsTasksAndTellsTheirEnd, KnowsRefusalsByTheMarkOfTheGuard,
                             StartsANameOnce, KeepsTheOrderOfNodes, WaitsForDevices, SharesTheDevicesOfANode,
-                            AsksTasksToSaveBeforeTheirEnd, EndsTasksAtTheEndOfTheirNotice, EndsTasksAtOnce,
-                            EndsTasksThatWait, AStopAfterTheEndChangesNothing, DrainsNodes, ForgetsTasks,
-                            TellsOfLostNodes, PassesWordsAndVariablesAsTheyAre, RunsManyTasks);
+                            RefusesSharesThatThereAreNot, SharesADevice, AsksTasksToSaveBeforeTheirEnd,
+                            EndsTasksAtTheEndOfTheirNotice, EndsTasksAtOnce, EndsTasksThatWait,
+                            AStopAfterTheEndChangesNothing, DrainsNodes, ForgetsTasks, TellsOfLostNodes,
+                            PassesWordsAndVariablesAsTheyAre, RunsManyTasks);
 
 } // namespace accord::service

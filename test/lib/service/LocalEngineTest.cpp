@@ -21,13 +21,15 @@ public:
   std::unique_ptr<Engine> open() override {
     auto engine = localEngine({.nodes = {{"a1", "a100", 2, 0, {}}, {"a2", "a100", 2, 2, {}}},
                                .folder = folderOf("state"),
-                               .prefix = "contract-"});
+                               .prefix = "contract-",
+                               .shares = 2});
     EXPECT_TRUE(engine) << (engine ? "" : engine.error().message);
     return engine ? std::move(*engine) : nullptr;
   }
   std::vector<std::string> nodes() override { return {"a1", "a2"}; }
   std::string deviceType() override { return "a100"; }
   int64_t devicesPerNode() override { return 2; }
+  int64_t sharesPerDevice() override { return 2; }
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Local, EngineContract, LocalCluster);
 
@@ -663,6 +665,86 @@ TEST(NodeQueue, GivesLowestNumbersFirstAndKeepsTheOrder) {
   EXPECT_EQ(why, "devices of node 'a' are in use");
   EXPECT_FALSE(queue.next({"a"}, 1, why));
   EXPECT_EQ(queue.next({"b"}, 0, why), (Devices{{}}));
+}
+
+/// Tasks come and go, and the owner of the engine comes back with devices that are divided into other shares.
+TEST(NodeQueue, SharesNeverExceedADevice) {
+  struct Running {
+    std::vector<int64_t> devices;
+    int64_t shares, of; ///< 0 shares: whole devices
+  };
+  SplitMix random(7);
+  int64_t shared = 0, refused = 0;
+  for (int round = 0; round < 300; ++round) {
+    const auto devices = 1 + static_cast<int64_t>(random.below(4));
+    std::vector<Running> running;
+    for (int step = 0; step < 30; ++step) {
+      if (!running.empty() && random.below(3) == 0)
+        running.erase(running.begin() + static_cast<ptrdiff_t>(random.below(running.size())));
+      const auto of = 1 + static_cast<int64_t>(random.below(5));
+      NodeQueue queue({{"n", "x", devices, 0, {}}}, of);
+      for (const Running &one : running)
+        queue.use("n", one.devices, one.shares, one.of);
+      // By exact fractions: 60 divides by all numbers of shares.
+      auto taken = [&](int64_t device) {
+        int64_t sum = 0;
+        for (const Running &one : running)
+          if (std::ranges::find(one.devices, device) != one.devices.end())
+            sum += one.shares == 0 ? 60 : one.shares * 60 / one.of;
+        return sum;
+      };
+      /// The same in shares of today, each task rounded up.
+      auto covered = [&](int64_t device) {
+        int64_t sum = 0;
+        for (const Running &one : running)
+          if (std::ranges::find(one.devices, device) != one.devices.end())
+            sum += one.shares == 0 ? of : (one.shares * of + one.of - 1) / one.of;
+        return sum;
+      };
+      const int64_t shares = random.below(4) == 0 ? 0 : 1 + static_cast<int64_t>(random.below(uint64_t(of)));
+      const int64_t wanted = shares > 0 ? 1 : 1 + static_cast<int64_t>(random.below(uint64_t(devices)));
+      int64_t room = 0;
+      for (int64_t device = 0; device < devices; ++device)
+        room += shares > 0 ? covered(device) + shares <= of : taken(device) == 0;
+      std::string why;
+      auto given = queue.next({"n"}, wanted, why, shares);
+      ASSERT_EQ(given.has_value(), room >= wanted) << why;
+      refused += !given;
+      if (!given)
+        continue;
+      ASSERT_EQ(int64_t((*given)[0].size()), wanted);
+      shared += shares > 0 && taken((*given)[0][0]) > 0;
+      for (int64_t device = 0; shares > 0 && device < devices; ++device) // no fuller one had room
+        EXPECT_FALSE(covered(device) > covered((*given)[0][0]) && covered(device) + shares <= of);
+      running.push_back({(*given)[0], shares, of});
+      for (int64_t device = 0; device < devices; ++device)
+        ASSERT_LE(taken(device), 60);
+    }
+  }
+  EXPECT_GT(shared, 500);
+  EXPECT_GT(refused, 500);
+}
+
+TEST_F(LocalEngineTest, SharesStayTakenWhereDevicesAreDividedAnew) {
+  options_.shares = 4;
+  auto engine = open();
+  TaskRequest quarter = request("quarter", "echo \"$ACCORD_DEVICE_SHARE\" > share; sleep 20", {"n1"});
+  quarter.shares = 1, quarter.directory = quarter.folder;
+  ASSERT_TRUE(engine->submit(quarter));
+  waitFor(*engine, quarter.name, [](const EngineTask &task) { return task.state == EngineTask::State::Running; });
+  options_.shares = 1;
+  engine = open();
+  TaskRequest all = request("all", "exit 0", {"n1"}, 4), three = request("three", "exit 0", {"n1"}, 3);
+  ASSERT_TRUE(engine->submit(three));
+  EXPECT_EQ(waitForEnd(*engine, three.name).state, EngineTask::State::Succeeded);
+  ASSERT_TRUE(engine->submit(all));
+  EXPECT_EQ(taskOf(*engine, all.name).state, EngineTask::State::Waiting);
+  std::ifstream in(quarter.folder + "/share");
+  std::string share;
+  EXPECT_TRUE(in >> share);
+  EXPECT_EQ(share, "0.25");
+  ASSERT_TRUE(engine->stop(taskOf(*engine, quarter.name), 0));
+  EXPECT_EQ(waitForEnd(*engine, all.name).state, EngineTask::State::Succeeded);
 }
 
 TEST_F(LocalEngineTest, AGuardGoesBeforeTheProgram) {

@@ -31,13 +31,16 @@ class PodmanCluster : public EngineCluster {
 public:
   std::string unavailable() override { return testImage().empty() ? "ACCORD_TEST_PODMAN is not set" : ""; }
   std::unique_ptr<Engine> open() override {
-    auto engine = podmanEngine(testOptions(folderOf("state"), "contract-"));
+    PodmanOptions options = testOptions(folderOf("state"), "contract-");
+    options.local.shares = sharesPerDevice();
+    auto engine = podmanEngine(std::move(options));
     EXPECT_TRUE(engine) << (engine ? "" : engine.error().message);
     return engine ? std::move(*engine) : nullptr;
   }
   std::vector<std::string> nodes() override { return {"p1", "p2"}; }
   std::string deviceType() override { return "a100"; }
   int64_t devicesPerNode() override { return 2; }
+  int64_t sharesPerDevice() override { return 2; }
   double patience() override { return 40; }
   std::vector<std::string> command(const ContractProgram &program, const std::string &folder) override {
     ContractProgram slower = program; // a container needs half a second to start

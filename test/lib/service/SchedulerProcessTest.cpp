@@ -366,6 +366,25 @@ TEST(SchedulerProcess, PlansManyJobsBehindOneGate) {
     }
 }
 
+TEST(SchedulerProcess, NoRunBeginsBeforeItWasHandedIn) {
+  Life life("early");
+  life.cluster.behind = 2.5; // more than passes between handing in and the start
+  life.begin();
+  const int64_t id = life.submit("one", 2000, {{"a100", 4, 40}, {"a100", 8, 80}}, jobs::Elasticity::Malleable);
+  life.run(4);
+  ASSERT_TRUE(life.process->drain(life.local, "a1", true, "fans"));
+  EXPECT_LT(life.run(200), 200);
+  ASSERT_GT(life.tables->runs.size(), 1u);
+  double before = 0;
+  for (auto &[key, run] : life.tables->runs) { // in the order of their numbers
+    EXPECT_EQ(run.job, id);
+    EXPECT_GE(run.intended, before);
+    EXPECT_GE(run.started, run.intended);
+    EXPECT_GE(run.ended, run.started);
+    before = run.ended;
+  }
+}
+
 TEST(SchedulerProcess, WaitsWhereNoNodeTakesTasks) {
   Life life("nodes");
   life.begin();

@@ -217,7 +217,7 @@ struct SimulatedCluster {
   std::function<std::map<std::string, std::string>(const TaskRequest &)> refusals = [](const TaskRequest &) {
     return std::map<std::string, std::string>();
   };
-  double startDelay = 0.2;
+  double behind = 0;                  ///< seconds by which it says too early when tasks began and ended
   std::vector<std::string> conflicts; ///< what must never happen
 
   void advance(double seconds) {
@@ -227,7 +227,7 @@ struct SimulatedCluster {
         continue;
       if (task.is.state == EngineTask::State::Waiting) {
         if (hasRoom(task)) {
-          task.is.state = EngineTask::State::Running, task.is.started = time, task.is.nodes = task.asked.nodes;
+          task.is.state = EngineTask::State::Running, task.is.started = time - behind, task.is.nodes = task.asked.nodes;
           ++starts[name];
         }
         continue;
@@ -244,7 +244,7 @@ struct SimulatedCluster {
     }
   }
   void end(Task &task, EngineTask::State state, int exitCode) {
-    task.is.state = state, task.is.ended = time, task.is.exitCode = exitCode;
+    task.is.state = state, task.is.ended = time - behind, task.is.exitCode = exitCode;
     if (state == EngineTask::State::Failed)
       task.is.refusals = refusals(task.asked);
   }

@@ -55,6 +55,20 @@ TEST(SlurmAnswers, AreErrorsWhereTheyAreCutOrMessages) {
   }
 }
 
+TEST(SlurmAnswers, CountSharesOfDevices) {
+  auto sharesOf = [](const std::string &gres, const std::string &name = "gpu") {
+    auto nodes = slurmNodes("NodeName=n Gres=" + gres + " State=IDLE Partitions=batch CfgTRES=cpu=8\n", name);
+    return nodes && nodes->size() == 1 ? nodes->front().sharesPerDevice : -1;
+  };
+  EXPECT_EQ(sharesOf("gpu:a100:2,shard:a100:4"), 2); // as Slurm 22.05 prints it
+  EXPECT_EQ(sharesOf("gpu:a100:2(S:0-1),shard:8(S:0,1)"), 4);
+  EXPECT_EQ(sharesOf("gpu:4"), 1);
+  EXPECT_EQ(sharesOf("gpu:a100:4,shard:a100:4"), 1);
+  EXPECT_EQ(sharesOf("gpu:a100:4,shard:a100:6"), 1);      // two of them have two
+  EXPECT_EQ(sharesOf("gpu:a100:2,gpu:k80:2,shard:8"), 1); // whose shard a task gets nobody knows
+  EXPECT_EQ(sharesOf("npu:2,shard:4", "npu"), 1);         // shards are those of gpu
+}
+
 TEST(SlurmAnswers, ListNodes) {
   auto line = [](const std::string &name, const std::string &gres, const std::string &state,
                  const std::string &rest = "") {

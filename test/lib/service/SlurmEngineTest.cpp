@@ -11,7 +11,8 @@
 namespace accord::service {
 namespace {
 
-/// ACCORD_TEST_SLURM is "python3 slurm_cluster.py FOLDER": words of the fixture. It has a1 and a2 with a100s.
+/// ACCORD_TEST_SLURM is "python3 slurm_cluster.py FOLDER": words of the fixture. It has a1 and a2 with a100s, two
+/// shards each.
 class SlurmCluster : public EngineCluster {
 public:
   std::string unavailable() override {
@@ -26,6 +27,7 @@ public:
   std::vector<std::string> nodes() override { return {"a1", "a2"}; }
   std::string deviceType() override { return "a100"; }
   int64_t devicesPerNode() override { return 4; }
+  int64_t sharesPerDevice() override { return 2; }
   double patience() override { return 30; }
   bool loseNode(const std::string &node) override { return fixture("fail", node); }
   void restoreNode(const std::string &node) override { fixture("restart", node); }

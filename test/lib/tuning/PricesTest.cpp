@@ -167,6 +167,30 @@ TEST(Prices, ChangesAreRefused) {
   EXPECT_TRUE(refuses([](PricedTuning &p) { p.trials[2].parameters += 1; }, true));
 }
 
+/// A trial beside others has its part of the memory, whoever the others are; alone in its part of the time, too.
+TEST(Prices, APartHoldsItsTrial) {
+  SplitMix random(13);
+  Case one = someCase(random);
+  TuningResult result;
+  while (result.segments.empty() || result.segments.front().slots >= one.problem.slotsPerDevice) {
+    one = someCase(random);
+    result = run(one);
+  }
+  auto holds = [&](double memory) {
+    PricedTuning changed = one.priced;
+    const unsigned trial = result.segments.front().trial;
+    changed.trials[trial].training[0].memory = memory; // of 100 bytes
+    // Nobody is beside it, so that the sums of devices say nothing.
+    TuningResult alone = result;
+    std::erase_if(alone.segments, [&](const Segment &other) { return other.trial != trial; });
+    for (Segment &segment : alone.segments)
+      segment.slots = 1, segment.devices.resize(1);
+    return verifyPrices(one.problem, alone, changed, {}).holds();
+  };
+  EXPECT_TRUE(holds(50));
+  EXPECT_FALSE(holds(50.1));
+}
+
 TEST(Prices, AllConfigurationsAreEachOnce) {
   const SearchSpace space = someSpace();
   const auto all = allConfigurations(space, {"width", "batch"}, 80);

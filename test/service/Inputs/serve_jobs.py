@@ -85,6 +85,7 @@ def job(served, number):
 def runs_of(served, after=0.0):
     """Runs that the engine had, and those that are planned."""
     runs = served.ask("GET", f"/v1/runs?from_s={after:.0f}&until_s={time.time() + 3600:.0f}&limit=5000")["runs"]
+    runs.sort(key=lambda run: (run["job"], run.get("run", 0)))
     return [run for run in runs if run.get("run", 0) > 0], [run for run in runs if run.get("run", 0) == 0]
 
 

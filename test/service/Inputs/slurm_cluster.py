@@ -5,6 +5,7 @@
     slurm_cluster.py kill FOLDER a2                                it fails; Slurm finds out after half a minute
     slurm_cluster.py kill FOLDER slurmctld | restart FOLDER slurmctld
     slurm_cluster.py stop FOLDER                                   ends all of it; the folder stays
+    slurm_cluster.py start FOLDER shares=2 a1=a100:4               each device has two shards
     slurm_cluster.py run FOLDER a1=a100:4 -- COMMAND ARGUMENTS     starts, runs a command for at most 55 s, and stops
 
 or as a module: `with SlurmCluster(folder, [("a1", "a100", 4)]) as cluster: ... cluster.environment`. It runs as root
@@ -44,7 +45,7 @@ JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
-GresTypes=gpu
+GresTypes=gpu,shard
 SlurmdParameters=config_overrides
 SchedulerParameters=sched_min_interval=0,sched_interval=1,bf_interval=1,batch_sched_delay=0
 ReturnToService=2
@@ -92,11 +93,11 @@ def signal_process(number, which):
 class SlurmCluster:
     """`nodes` are (name, device type, devices). A folder with a cluster that was started is taken over."""
 
-    def __init__(self, folder, nodes=(), node_timeout=5, min_job_age=300):
+    def __init__(self, folder, nodes=(), node_timeout=5, min_job_age=300, shares=1):
         self.folder = os.path.abspath(folder)
         self.configuration = os.path.join(self.folder, "slurm.conf")
         self.nodes = [tuple(node) for node in nodes]
-        self.node_timeout, self.min_job_age = node_timeout, min_job_age
+        self.node_timeout, self.min_job_age, self.shares = node_timeout, min_job_age, shares
         self.started = {}  # process numbers by name: "munged", "slurmctld", nodes
         self.munge = ""  # a short folder, because paths of sockets are short
         self.environment = {**os.environ, "SLURM_CONF": self.configuration, "LC_ALL": "C"}
@@ -199,19 +200,24 @@ class SlurmCluster:
             gres.write("AutoDetect=off\n")
             for (name, kind, devices), own in zip(self.nodes, ports):
                 nodes.append(
-                    f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={own} CPUs={max(2 * devices, 1)} "
-                    f"State=UNKNOWN" + (f" Gres=gpu:{kind}:{devices}" if devices else ""))
+                    f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={own} CPUs={max((1 + self.shares) * devices, 1)} "
+                    f"State=UNKNOWN" + (f" Gres=gpu:{kind}:{devices}{self._shards(devices)}" if devices else ""))
                 for number in range(devices):
                     open(os.path.join(self.folder, "devices", f"{name}-{number}"), "w").close()
                 if devices:
                     gres.write(f"NodeName={name} Name=gpu Type={kind} "
                                f"File={self.folder}/devices/{name}-[0-{devices - 1}]\n")
+                if devices and self.shares > 1:
+                    gres.write(f"NodeName={name} Name=shard Count={self.shares * devices}\n")
         with open(os.path.join(self.folder, "cgroup.conf"), "w") as cgroup:
             cgroup.write("CgroupPlugin=cgroup/v1\nCgroupMountpoint=/sys/fs/cgroup\n")
         with open(self.configuration, "w") as configuration:
             configuration.write(CONFIGURATION.format(
                 host=host, port=port, munge=self.munge + "/socket", folder=self.folder, nodes="\n".join(nodes),
                 node_timeout=self.node_timeout, min_job_age=self.min_job_age))
+
+    def _shards(self, devices):
+        return f",shard:{self.shares * devices}" if self.shares > 1 else ""
 
     def _start_munge(self):
         """One of our own, with a key of its own: the system's need not run, and is left alone."""
@@ -259,6 +265,13 @@ def parse_node(text):
     return name, kind, int(devices)
 
 
+def cluster_of(folder, words):
+    """[shares=2] a1=a100:4 ..."""
+    shares = [int(word[7:]) for word in words if word.startswith("shares=")]
+    nodes = [parse_node(word) for word in words if not word.startswith("shares=")]
+    return SlurmCluster(folder, nodes, shares=shares[-1] if shares else 1)
+
+
 def run_with(cluster, words, seconds=55):
     """The exit code of a command, which finds the cluster by SLURM_CONF and this script by ACCORD_TEST_SLURM."""
     end = time.monotonic() + seconds
@@ -279,7 +292,7 @@ def main(arguments):
         sys.exit(__doc__)
     action, folder, *rest = arguments
     if action == "start":
-        cluster = SlurmCluster(folder, [parse_node(text) for text in rest])
+        cluster = cluster_of(folder, rest)
         try:
             cluster.start()
         except BaseException:
@@ -289,7 +302,7 @@ def main(arguments):
         return
     if action == "run":
         at = rest.index("--")
-        sys.exit(run_with(SlurmCluster(folder, [parse_node(text) for text in rest[:at]]), rest[at + 1:]))
+        sys.exit(run_with(cluster_of(folder, rest[:at]), rest[at + 1:]))
     cluster = SlurmCluster(folder)
     if action == "stop":
         cluster.stop()

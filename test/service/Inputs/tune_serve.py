@@ -62,11 +62,13 @@ def is_over(job):
 
 
 def fill(served, count, seconds, priority=10, devices=1):
-    """So many jobs of others on so many devices each, of four."""
+    """So many jobs of others on so many devices each, of four; their numbers."""
+    numbers = []
     for _ in range(count):
         body = {"name": "other", "command": ["sleep", str(seconds)], "samples": seconds, "notice_s": 1, "priority": priority,
                 "measured": [{"device_type": "cpu", "devices": devices, "samples_per_s": 1}]}
-        served.ask("POST", "/v1/jobs", body)
+        numbers.append(served.ask("POST", "/v1/jobs", body)["id"])
+    return numbers
 
 
 def run_equal(tunings, served):
@@ -111,15 +113,16 @@ def run_equal(tunings, served):
 
 def run_cancelled(tunings, served):
     """An operator cancels one trial, which costs that trial alone; Ctrl-C cancels what is left."""
-    fill(served, 4, 2)
+    others = fill(served, 4, 600)  # no trial runs before they are cancelled, however slow this machine is
     served.wait(lambda: sum(job["phase"] == "running" for job in served.jobs()) == 4, 20, "the cluster is not full")
     known = {job["id"] for job in jobs_of_trials(served)}
     process = tunings.start("cancelled", "serve", options_of(served), "--trials", "2")
     new = lambda: [job for job in jobs_of_trials(served) if job["id"] not in known]  # noqa: E731
     served.wait(new, 30, "no trial is handed in")
-    cancelled = subprocess.run([tunings.accord, "cancel", "--server", served.url, str(new()[0]["id"]), "--reason", "the paper is due"],
-                               capture_output=True, text=True, timeout=30)
-    assert cancelled.returncode == 0, cancelled.stderr
+    cancel = [tunings.accord, "cancel", "--server", served.url]
+    for numbers in [new()[0]["id"]], others:
+        cancelled = subprocess.run([*cancel, *map(str, numbers), "--reason", "the paper is due"], capture_output=True, text=True, timeout=30)
+        assert cancelled.returncode == 0, cancelled.stderr
     process.wait(60)
     reasons = [trial.get("reason", "") for trial in tunings.trials("cancelled")]
     assert sum("cancelled by operator: the paper is due" in reason for reason in reasons) == 1, reasons

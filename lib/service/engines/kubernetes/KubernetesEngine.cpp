@@ -1,4 +1,5 @@
 #include "lib/service/engines/kubernetes/KubernetesEngine.h"
+#include "lib/service/engines/TaskShares.h"
 #include "lib/service/engines/kubernetes/KubernetesState.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
@@ -8,6 +9,10 @@
 
 namespace accord::service {
 namespace {
+
+/// `nvidia.com/gpu.shared` counts replicas of all devices of a node: who asks for two may get them of one device or of
+/// two, and for a whole device nobody can ask.
+constexpr const char *kNoShares = "time-slicing of Kubernetes gives neither whole devices nor several shares of one";
 
 using llvm::StringRef;
 using llvm::json::Object;
@@ -255,6 +260,8 @@ Result<std::string> KubernetesEngine::createdId(const TaskRequest &task, const K
 Result<std::string> KubernetesEngine::submit(const TaskRequest &task) {
   if (!StringRef(task.name).starts_with(options.prefix))
     return failed(fmt::format("the name of task '{}' does not begin with '{}'", task.name, options.prefix));
+  if (const std::string error = sharesError(task, 1, kNoShares); !error.empty())
+    return failed(fmt::format("task '{}' for Kubernetes: {}", task.name, error));
   ACCORD_TRY(objects, kubernetesTaskObjects(task, options, options.nameSpace));
   std::string first;
   size_t jobs = 0;

@@ -163,7 +163,7 @@ Result<std::vector<EngineNode>> FolderEngine::nodes() {
   ACCORD_TRY(reasons, drained());
   std::vector<EngineNode> all;
   for (const LocalNode &node : presentNodes()) {
-    EngineNode one{EngineNode::State::Up, node.name, node.deviceType, node.devices, node.reason};
+    EngineNode one{EngineNode::State::Up, node.name, node.deviceType, node.devices, node.reason, options_.shares};
     if (!node.reason.empty())
       one.state = EngineNode::State::Down;
     else if (auto at = reasons.find(node.name); at != reasons.end())
@@ -181,7 +181,7 @@ Result<void> FolderEngine::assign(std::vector<FolderTask> &tasks) {
       waiting.push_back(&task);
   if (waiting.empty())
     return {};
-  NodeQueue queue(presentNodes());
+  NodeQueue queue(presentNodes(), options_.shares);
   ACCORD_TRY(reasons, drained());
   for (const auto &[node, reason] : reasons)
     queue.setDrained(node);
@@ -190,17 +190,18 @@ Result<void> FolderEngine::assign(std::vector<FolderTask> &tasks) {
     if (task.assignment && !task.end) {
       ports.insert(task.assignment->port);
       for (const TaskRank &rank : task.assignment->ranks)
-        queue.use(rank.node, rank.devices);
+        queue.use(rank.node, rank.devices, task.assignment->shares, task.assignment->sharesPerDevice);
     }
   std::sort(waiting.begin(), waiting.end(),
             [](const FolderTask *a, const FolderTask *b) { return a->order.sequence < b->order.sequence; });
   for (FolderTask *task : waiting) {
-    auto devices = queue.next(task->order.nodes, task->order.devicesPerNode, task->reason);
+    auto devices = queue.next(task->order.nodes, task->order.devicesPerNode, task->reason, task->order.shares);
     if (!devices)
       continue;
     TaskAssignment assignment{freePort(ports), task->order.directory, task->order.folder, task->order.notice, {}};
+    assignment.shares = task->order.shares, assignment.sharesPerDevice = options_.shares;
     ports.insert(assignment.port);
-    assignment.ranks = ranksOf(task->order, *devices, addressOf(task->order), assignment.port);
+    assignment.ranks = ranksOf(task->order, *devices, addressOf(task->order), assignment.port, options_.shares);
     Result<void> done = writeRecord(task->folder + "/assigned", recordOf(assignment));
     if (done) {
       task->assignment = std::move(assignment);
@@ -265,7 +266,7 @@ Result<void> FolderEngine::make(const TaskOrder &order) const {
 Result<std::string> FolderEngine::submit(const TaskRequest &request) {
   TaskRequest guarded = request;
   addGuard(guarded, options_.guard, request.deviceType);
-  ACCORD_TRY(order, orderFrom(guarded, options_.folder));
+  ACCORD_TRY(order, orderFrom(guarded, options_.folder, options_.shares));
   if (!llvm::StringRef(order.name).starts_with(options_.prefix))
     return Error{Code::EngineFailed, fmt::format("task '{}' does not begin with '{}'", order.name, options_.prefix)};
   auto held = lock();

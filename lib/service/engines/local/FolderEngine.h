@@ -16,6 +16,7 @@ struct LocalOptions {
   std::string prefix;               ///< of the names of its tasks
   double timeLimit = 10;            ///< seconds for a call
   GuardMode guard = GuardMode::Off; ///< on each node of a task, before its program
+  int64_t shares = 1;               ///< into so many each device is divided for tasks that want no whole one
 };
 
 /// A task as its folder says.

@@ -1,5 +1,6 @@
 #include "lib/service/engines/local/NodeQueue.h"
 #include "lib/service/engines/Subprocess.h"
+#include "lib/service/engines/TaskShares.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -72,31 +73,51 @@ std::vector<LocalNode> nodesOfThisMachine(double timeLimit) {
   return {node};
 }
 
-NodeQueue::NodeQueue(const std::vector<LocalNode> &nodes) {
+NodeQueue::NodeQueue(const std::vector<LocalNode> &nodes, int64_t sharesPerDevice) : sharesPerDevice_(sharesPerDevice) {
   for (const LocalNode &node : nodes)
-    nodes_[node.name] = {node.firstDevice, std::vector<bool>(size_t(node.devices), true), false, !node.reason.empty()};
+    nodes_[node.name] = {node.firstDevice, std::vector<int64_t>(size_t(node.devices)), false, !node.reason.empty()};
 }
 
-void NodeQueue::use(const std::string &node, const std::vector<int64_t> &devices) {
+void NodeQueue::use(const std::string &node, const std::vector<int64_t> &devices, int64_t shares, int64_t of) {
   auto at = nodes_.find(node);
   if (at == nodes_.end())
     return;
+  const bool isPart = shares > 0 && shares <= of && of <= kMaxShares;
+  const int64_t covers = isPart ? (shares * sharesPerDevice_ + of - 1) / of : sharesPerDevice_;
   for (int64_t device : devices) {
     const int64_t index = device - at->second.firstDevice;
-    if (index >= 0 && index < int64_t(at->second.isFree.size()))
-      at->second.isFree[size_t(index)] = false;
+    if (index >= 0 && index < int64_t(at->second.taken.size()))
+      at->second.taken[size_t(index)] += covers;
   }
 }
 
+/// Numbers on the machine; fewer than are wanted where there are no more.
+std::vector<int64_t> NodeQueue::freeDevices(const State &state, int64_t devices, int64_t shares) const {
+  std::vector<int64_t> found;
+  std::optional<size_t> best;
+  for (size_t i = 0; i < state.taken.size(); ++i) {
+    if (shares > 0 && state.taken[i] + shares <= sharesPerDevice_ && (!best || state.taken[i] > state.taken[*best]))
+      best = i;
+    if (shares == 0 && state.taken[i] == 0 && int64_t(found.size()) < devices)
+      found.push_back(state.firstDevice + int64_t(i));
+  }
+  if (best)
+    found.push_back(state.firstDevice + int64_t(*best));
+  return found;
+}
+
 std::optional<std::vector<std::vector<int64_t>>> NodeQueue::next(const std::vector<std::string> &nodes, int64_t devices,
-                                                                 std::string &why) {
+                                                                 std::string &why, int64_t shares) {
   // Who cannot start whatever ends holds up nobody.
   for (const std::string &node : nodes) {
     auto at = nodes_.find(node);
-    if (at == nodes_.end() || at->second.isDown || int64_t(at->second.isFree.size()) < devices)
+    if (at == nodes_.end() || at->second.isDown || int64_t(at->second.taken.size()) < devices ||
+        shares > sharesPerDevice_)
       why = at == nodes_.end()  ? fmt::format("node '{}' is not there", node)
             : at->second.isDown ? fmt::format("node '{}' is down", node)
-                                : fmt::format("node '{}' has too few devices", node);
+            : shares > sharesPerDevice_
+                ? fmt::format("devices of node '{}' have {} shares, and it wants {}", node, sharesPerDevice_, shares)
+                : fmt::format("node '{}' has too few devices", node);
     else if (std::find(drained_.begin(), drained_.end(), node) != drained_.end())
       why = fmt::format("node '{}' is drained", node);
     else
@@ -106,10 +127,7 @@ std::optional<std::vector<std::vector<int64_t>>> NodeQueue::next(const std::vect
   std::vector<std::vector<int64_t>> given;
   for (const std::string &node : nodes) {
     const State &state = nodes_[node];
-    std::vector<int64_t> &mine = given.emplace_back();
-    for (size_t i = 0; i < state.isFree.size() && int64_t(mine.size()) < devices; ++i)
-      if (state.isFree[i])
-        mine.push_back(state.firstDevice + int64_t(i));
+    const std::vector<int64_t> &mine = given.emplace_back(freeDevices(state, devices, shares));
     if (state.isPromised || int64_t(mine.size()) < devices) {
       why = fmt::format("devices of node '{}' are in use", node);
       for (const std::string &one : nodes)
@@ -118,7 +136,7 @@ std::optional<std::vector<std::vector<int64_t>>> NodeQueue::next(const std::vect
     }
   }
   for (size_t i = 0; i < nodes.size(); ++i)
-    use(nodes[i], given[i]);
+    use(nodes[i], given[i], shares, sharesPerDevice_);
   return given;
 }
 

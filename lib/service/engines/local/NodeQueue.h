@@ -22,24 +22,30 @@ Result<std::vector<LocalNode>> localNodesFrom(const std::string &text);
 /// a node that is down; without nvidia-smi there is no node.
 std::vector<LocalNode> nodesOfThisMachine(double timeLimit);
 
-/// Which devices of which node are free. Tasks start in the order in which they came, but one that waits only holds up
-/// those that want a node of it: a node is given to nobody else until the first task that wants it has it.
+/// Which devices of which node are free, and of which shares are. Tasks start in the order in which they came, but one
+/// that waits only holds up those that want a node of it: a node is given to nobody else until the first task that
+/// wants it has it.
 class NodeQueue {
 public:
-  explicit NodeQueue(const std::vector<LocalNode> &nodes);
-  /// Devices that are in use, whether or not they are there.
-  void use(const std::string &node, const std::vector<int64_t> &devices);
+  explicit NodeQueue(const std::vector<LocalNode> &nodes, int64_t sharesPerDevice = 1);
+  /// Devices that are in use, whether or not they are there; of each so many of `of` shares, 0: all of it. Where
+  /// devices are divided into other shares now, as many as cover that part.
+  void use(const std::string &node, const std::vector<int64_t> &devices, int64_t shares = 0, int64_t of = 1);
   void setDrained(const std::string &node) { drained_.push_back(node); }
   /// In the order in which tasks came: the devices of each of its nodes, lowest numbers first; or nothing, and why.
+  /// Shares are those of the fullest device that has room, so that whole devices stay free.
   std::optional<std::vector<std::vector<int64_t>>> next(const std::vector<std::string> &nodes, int64_t devices,
-                                                        std::string &why);
+                                                        std::string &why, int64_t shares = 0);
 
 private:
   struct State {
     int64_t firstDevice = 0;
-    std::vector<bool> isFree;
+    std::vector<int64_t> taken; ///< shares, by device
     bool isPromised = false, isDown = false;
   };
+  std::vector<int64_t> freeDevices(const State &state, int64_t devices, int64_t shares) const;
+
+  int64_t sharesPerDevice_;
   std::map<std::string, State> nodes_;
   std::vector<std::string> drained_;
 };

@@ -1,6 +1,7 @@
 #include "lib/service/engines/local/TaskCommand.h"
 #include "lib/service/engines/Subprocess.h"
 #include "lib/service/engines/TaskGuard.h"
+#include "lib/service/engines/TaskShares.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <cmath>
@@ -95,7 +96,7 @@ bool isTaskName(const std::string &name) {
          std::all_of(name.begin(), name.end(), [](char c) { return llvm::isLower(c) || llvm::isDigit(c) || c == '-'; });
 }
 
-Result<TaskOrder> orderFrom(const TaskRequest &request, const std::string &directory) {
+Result<TaskOrder> orderFrom(const TaskRequest &request, const std::string &directory, int64_t sharesPerDevice) {
   const std::string &name = request.name;
   if (!isTaskName(name))
     return refused(name, "its name has to be at most 60 lower case letters, digits and '-', a letter first");
@@ -105,12 +106,16 @@ Result<TaskOrder> orderFrom(const TaskRequest &request, const std::string &direc
     return refused(name, "it names a node twice");
   if (request.devicesPerNode < 0)
     return refused(name, fmt::format("it wants {} devices of a node", request.devicesPerNode));
+  if (std::string error = sharesError(request, sharesPerDevice, "option 'shares=2' divides each into two");
+      !error.empty())
+    return refused(name, error);
   if (request.command.empty() || request.command[0].empty())
     return refused(name, "it has no command");
   TaskOrder order;
   order.name = name;
   order.nodes = request.nodes;
   order.devicesPerNode = request.devicesPerNode;
+  order.shares = request.shares;
   order.words = request.command;
   order.isTorchrun = request.start != Start::Plain;
   if (order.isTorchrun) {
@@ -143,7 +148,7 @@ Result<TaskOrder> orderFrom(const TaskRequest &request, const std::string &direc
 }
 
 std::vector<TaskRank> ranksOf(const TaskOrder &order, const std::vector<std::vector<int64_t>> &devices,
-                              const std::string &address, int64_t port) {
+                              const std::string &address, int64_t port, int64_t sharesPerDevice) {
   std::vector<TaskRank> ranks;
   const size_t nodes = order.nodes.size();
   for (size_t i = 0; i < nodes; ++i) {
@@ -172,6 +177,8 @@ std::vector<TaskRank> ranksOf(const TaskOrder &order, const std::vector<std::vec
                                                      {"ACCORD_DEVICES", list},
                                                      {"ACCORD_NODE", order.nodes[i]},
                                                      {kGuardMarkVariable, guardMarkOf(order.folder)}});
+    if (order.shares > 0)
+      rank.environment.push_back(shareVariable(order.shares, sharesPerDevice));
     ranks.push_back(std::move(rank));
   }
   return ranks;

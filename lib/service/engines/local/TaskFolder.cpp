@@ -215,6 +215,8 @@ Record recordOf(const TaskOrder &order) {
                                fmt::format("{}", order.notice)});
   add(record, order.environment);
   record.push_back(order.guard);
+  if (order.shares > 0)
+    record.push_back(std::to_string(order.shares));
   return record;
 }
 
@@ -234,6 +236,8 @@ std::optional<TaskOrder> orderOf(const Record &record) {
   order.environment = reader.pairs();
   if (!reader.isAtEnd()) // an older program wrote no guard
     order.guard = reader.text();
+  if (!reader.isAtEnd())
+    order.shares = reader.number<int64_t>();
   return reader.isAtEnd() ? std::optional(order) : std::nullopt;
 }
 
@@ -249,6 +253,8 @@ Record recordOf(const TaskAssignment &assignment) {
     add(record, rank.words);
     add(record, rank.environment);
   }
+  if (assignment.shares > 0)
+    record.insert(record.end(), {std::to_string(assignment.shares), std::to_string(assignment.sharesPerDevice)});
   return record;
 }
 
@@ -268,6 +274,10 @@ std::optional<TaskAssignment> assignmentOf(const Record &record) {
       device = reader.number<int64_t>();
     rank.words = reader.texts();
     rank.environment = reader.pairs();
+  }
+  if (!reader.isAtEnd()) {
+    assignment.shares = reader.number<int64_t>();
+    assignment.sharesPerDevice = reader.number<int64_t>();
   }
   return reader.isAtEnd() ? std::optional(assignment) : std::nullopt;
 }

@@ -72,6 +72,7 @@ struct TaskOrder {
   std::string name;
   std::vector<std::string> nodes;
   int64_t devicesPerNode = 1;
+  int64_t shares = 0;             ///< of one device; 0: whole devices
   std::vector<std::string> words; ///< to be started as it is, or by torchrun
   bool isTorchrun = false;
   std::string guard; ///< a function of the shell that goes before (lib/launch/Guard.h); empty: none
@@ -86,6 +87,8 @@ struct TaskAssignment {
   std::string directory, folder;
   double notice = 30;
   std::vector<TaskRank> ranks;
+  /// Of its device it has so many shares of so many; 0: its devices are its own.
+  int64_t shares = 0, sharesPerDevice = 1;
 };
 
 /// What `end` says.

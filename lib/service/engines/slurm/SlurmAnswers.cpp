@@ -42,10 +42,11 @@ std::optional<StringRef> valueOf(StringRef line, StringRef key, bool isRest = fa
   return std::nullopt;
 }
 
-/// Devices by "gpu:a100:4(S:0-1),gpu:k80:2,nvme:1".
+/// Devices by "gpu:a100:4(S:0-1),gpu:k80:2,shard:a100:8,nvme:1".
 void readDevices(StringRef text, StringRef gres, SlurmNode &node) {
   llvm::SmallVector<StringRef> parts;
-  std::string flat; // without what stands in brackets, which has commas of its own
+  int64_t devices = 0, shards = 0; // of all types
+  std::string flat;                // without what stands in brackets, which has commas of its own
   int depth = 0;
   for (char c : text) {
     depth += c == '(' ? 1 : 0;
@@ -59,7 +60,7 @@ void readDevices(StringRef text, StringRef gres, SlurmNode &node) {
     llvm::SmallVector<StringRef, 3> words;
     part.split(words, ':');
     int64_t count = 1;
-    if (words[0] != gres)
+    if (words[0] != gres && words[0] != "shard")
       continue;
     if (words.size() > 1) {
       StringRef last = words.back();
@@ -70,11 +71,18 @@ void readDevices(StringRef text, StringRef gres, SlurmNode &node) {
       } else
         count = count > INT32_MAX ? 0 : count * factor;
     }
+    if (words[0] == "shard" && gres != "shard") {
+      shards += count;
+      continue;
+    }
+    devices += count;
     if (count > node.devices) {
       node.devices = count;
       node.gresType = words.size() > 2 ? words[1].str() : "";
     }
   }
+  if (gres == "gpu" && devices > 0 && devices == node.devices && shards % devices == 0)
+    node.sharesPerDevice = std::max<int64_t>(shards / devices, 1);
 }
 
 /// What an operator calls the devices of a node.

@@ -31,9 +31,11 @@ struct SlurmNode : EngineNode {
   std::string gresType; ///< "a100" of "gpu:a100:4"; empty: the gres has no types
 };
 
-/// Nodes of `scontrol show node --oneliner` that have devices of a gres ("gpu"), by name. Of several types on a node
-/// the one with the most devices counts. `types` says how a device type is recognized: by a feature of its nodes, else
-/// by the type of their gres, or by the name of the gres where that has no types. A1203 if a line of a node is cut.
+/// Nodes of `scontrol show node --oneliner` that have devices of a gres ("gpu"), by name. Devices are shared where a
+/// node has those of one type alone, and several shards for each (gres "shard", since Slurm 22.05), evenly divided. Of
+/// several types on a node the one with the most devices counts. `types` says how a device type is recognized: by a
+/// feature of its nodes, else by the type of their gres, or by the name of the gres where that has no types. A1203 if a
+/// line of a node is cut.
 Result<std::vector<SlurmNode>> slurmNodes(const std::string &text, const std::string &gres,
                                           const std::map<std::string, std::string> &types = {});
 

@@ -1,5 +1,6 @@
 #include "lib/service/engines/slurm/SlurmEngine.h"
 #include "lib/service/engines/Subprocess.h"
+#include "lib/service/engines/TaskShares.h"
 #include "lib/service/engines/slurm/SlurmAnswers.h"
 #include "lib/service/engines/slurm/TaskRecord.h"
 #include "llvm/ADT/StringExtras.h"
@@ -20,6 +21,8 @@ namespace {
 using llvm::StringRef;
 using State = EngineTask::State;
 
+constexpr const char *kNeedsShards =
+    "its node needs shards beside the devices in slurm.conf (Gres=gpu:4,shard:8), as many for each of one type";
 constexpr double kSecondsAfterSignal = 5; // from SIGTERM to SIGKILL, and from there to the end of what is left
 
 Error failed(std::string message) { return Error{Code::EngineFailed, std::move(message)}; }
@@ -75,7 +78,7 @@ private:
   TaskRecord record(const std::string &name) const { return TaskRecord(options_.folder, name); }
   Result<std::vector<SlurmJob>> jobs(const std::string &name = {}) const;
   Result<void> done(const std::vector<std::string> &words) const;
-  Result<std::string> gresTypeOf(const std::vector<std::string> &nodes);
+  Result<std::string> gresOf(TaskRequest &task);
   Result<std::string> handIn(TaskRequest task);
   Result<void> release(const std::string &id, const std::string &name) const;
   Result<void> endBeforeLimit(const TaskRecord &record, const SlurmJob &job) const;
@@ -86,7 +89,7 @@ private:
 
   const SlurmOptions options_;
   std::mutex mutex_;
-  std::map<std::string, std::string> gresTypes_; ///< of nodes, as Slurm said last; guarded by `mutex_`
+  std::map<std::string, SlurmNode> nodes_; ///< as Slurm said last; guarded by `mutex_`
 };
 
 /// A command of Slurm with nothing of the scheduler's own variables, which a job would inherit: they may be secret.
@@ -132,27 +135,41 @@ Result<std::vector<EngineNode>> SlurmEngine::nodes() {
   if (found.empty())
     return failed(fmt::format("no node of Slurm has devices of gres '{}' (option 'gres')", options_.gres));
   std::scoped_lock lock(mutex_);
-  gresTypes_.clear();
+  nodes_.clear();
   for (const SlurmNode &node : found)
-    gresTypes_[node.name] = node.gresType;
+    nodes_[node.name] = node;
   return std::vector<EngineNode>(found.begin(), found.end());
 }
 
-/// What the gres of nodes calls their devices; empty: it has no types, or they have several.
-Result<std::string> SlurmEngine::gresTypeOf(const std::vector<std::string> &nodes) {
+/// What is asked of Slurm for a task: "gpu:a100:4", without a type where the gres of its nodes has none or several; or
+/// "shard:1", for which Slurm 22.05 starts no step where its type is named. Puts the guard before the task, and says
+/// its part of a device.
+Result<std::string> SlurmEngine::gresOf(TaskRequest &task) {
   auto areKnown = [&] {
     std::scoped_lock lock(mutex_);
-    return llvm::all_of(nodes, [&](const std::string &node) { return gresTypes_.contains(node); });
+    return llvm::all_of(task.nodes, [&](const std::string &node) { return nodes_.contains(node); });
   };
   if (!areKnown())
     if (auto asked = this->nodes(); !asked)
       return asked.takeError();
   std::set<std::string> types;
-  std::scoped_lock lock(mutex_);
-  for (const std::string &node : nodes)
-    if (auto at = gresTypes_.find(node); at != gresTypes_.end())
-      types.insert(at->second);
-  return types.size() == 1 ? *types.begin() : std::string();
+  int64_t sharesPerDevice = 1;
+  {
+    std::scoped_lock lock(mutex_);
+    for (const std::string &node : task.nodes)
+      if (auto at = nodes_.find(node); at != nodes_.end())
+        types.insert(at->second.gresType), sharesPerDevice = at->second.sharesPerDevice;
+  }
+  const std::string type = types.size() == 1 ? *types.begin() : std::string();
+  if (const std::string error = sharesError(task, sharesPerDevice, kNeedsShards); !error.empty())
+    return failed(fmt::format("task '{}' for Slurm: {}", task.name, error));
+  // A guard without a tool compares "gpu:TYPE", which has to be there.
+  if (options_.guard == GuardMode::On || (!type.empty() && options_.gres == "gpu"))
+    addGuard(task, options_.guard, type.empty() && options_.types.contains(task.deviceType) ? task.deviceType : type);
+  if (task.shares == 0)
+    return fmt::format("{}:{}{}{}", options_.gres, type, type.empty() ? "" : ":", task.devicesPerNode);
+  task.environment.push_back(shareVariable(task.shares, sharesPerDevice));
+  return fmt::format("shard:{}", task.shares);
 }
 
 /// The job that stands for a task: the one that is written down, else one that was released, else the first.
@@ -169,10 +186,7 @@ const SlurmJob *chosen(const std::vector<const SlurmJob *> &jobs, const std::str
 }
 
 Result<std::string> SlurmEngine::handIn(TaskRequest task) {
-  ACCORD_TRY(type, gresTypeOf(task.nodes));
-  // A guard without a tool compares "gpu:TYPE", which has to be there.
-  if (options_.guard == GuardMode::On || (!type.empty() && options_.gres == "gpu"))
-    addGuard(task, options_.guard, type.empty() && options_.types.contains(task.deviceType) ? task.deviceType : type);
+  ACCORD_TRY(gres, gresOf(task));
   std::string launch = slurmTaskLaunch(task), hosts;
   for (const std::string &node : task.nodes)
     hosts += node + "\n";
@@ -189,9 +203,8 @@ Result<std::string> SlurmEngine::handIn(TaskRequest task) {
        {std::string("--parsable"), std::string("--hold"), std::string("--no-requeue"),
         std::string("--open-mode=append"), "--job-name=" + task.name,
         "--nodelist=" + fmt::format("{}", fmt::join(task.nodes, ",")), fmt::format("--nodes={}", task.nodes.size()),
-        std::string("--ntasks-per-node=1"),
-        fmt::format("--gres={}:{}{}{}", options_.gres, type, type.empty() ? "" : ":", task.devicesPerNode),
-        "--output=" + output, "--chdir=" + (task.directory.empty() ? task.folder : task.directory)})
+        std::string("--ntasks-per-node=1"), "--gres=" + gres, "--output=" + output,
+        "--chdir=" + (task.directory.empty() ? task.folder : task.directory)})
     words.push_back(std::move(word));
   if (!options_.partition.empty())
     words.push_back("--partition=" + options_.partition);

@@ -163,6 +163,7 @@ class Space(Record):
     name: str = key()
     kind: Literal["real", "integer", "choice"] = key()
     choices: List[str] = key()
+    from_: Optional[int] = key("units behind which it begins to act; absent: it acts from the start", name="from")
     log: bool = key()
     max: float = key()
     min: float = key()
@@ -180,6 +181,7 @@ class Problem(Record):
 
     name: str = key()
     objective: str = key("as the program calls it")
+    branches: int = key("where hyper-parameters act later: so many trials go on from one state")
     devices: int = key()
     devices_per_node: int = key()
     first: List[List[float]] = key("configurations that were proposed before all others")
