@@ -66,7 +66,9 @@ std::string pageOf(Page which, StringRef title, StringRef document, const json::
       {"schedule", part(kPage_schedule_html), part(kPage_schedule_js), "accord schedule --json"},
       {"estimate", part(kPage_estimate_html), part(kPage_estimate_js), "accord estimate --json"},
       {"partition", part(kPage_partition_html), part(kPage_partition_js), "accord partition --json"},
-      {"layers", part(kPage_layers_html), part(kPage_layers_js), "accord partition --json"}};
+      {"layers", part(kPage_layers_html), part(kPage_layers_js), "accord partition --json"},
+      {"tuning", part(kPage_tuning_html), part(kPage_tuning_js), "tune.json"},
+      {"simulation", part(kPage_simulation_html), part(kPage_simulation_js), "simulation.json"}};
   const Parts &parts = all[static_cast<size_t>(which)];
   std::string page = part(kPage_shell).str();
   replace(page, "/*accord:style*/", part(kPage_style));

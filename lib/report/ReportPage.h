@@ -21,6 +21,8 @@ enum class Page : uint8_t {
   Estimate,
   Partition,
   Layers,
+  Tuning,
+  Simulation,
 };
 /// The page of a document, whose SHA-256 it states. `data` goes in last: nothing in it can then be mistaken for a mark.
 /// `model`: the latency model as JavaScript (without "<" in its texts), which sliders run; empty: there are none.

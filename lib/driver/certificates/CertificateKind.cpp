@@ -19,11 +19,11 @@ namespace {
 
 /// All kinds, in the order in which they are tried. The last one, a plan of one device, matches everything.
 std::vector<CertificateKind> &kinds() {
-  static std::vector<CertificateKind> all = {explorationCertificate(), ensembleCertificate(), answerCertificate(),
-                                             sparsityCertificate(),    scheduleCertificate(), partitionCertificate(),
-                                             timeCertificate(),        jobsCertificate(),     offersCertificate(),
-                                             tuningCertificate(),      serversCertificate(),  placementCertificate(),
-                                             latencyCertificate(),     planCertificate()};
+  static std::vector<CertificateKind> all = {explorationCertificate(), ensembleCertificate(),   answerCertificate(),
+                                             sparsityCertificate(),    scheduleCertificate(),   partitionCertificate(),
+                                             timeCertificate(),        jobsCertificate(),       offersCertificate(),
+                                             tuningCertificate(),      serversCertificate(),    placementCertificate(),
+                                             latencyCertificate(),     simulationCertificate(), planCertificate()};
   return all;
 }
 

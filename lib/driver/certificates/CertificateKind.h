@@ -65,6 +65,7 @@ CertificateKind scheduleCertificate();
 CertificateKind partitionCertificate();
 CertificateKind timeCertificate();
 CertificateKind jobsCertificate();
+CertificateKind simulationCertificate();
 CertificateKind offersCertificate();
 CertificateKind tuningCertificate();
 CertificateKind serversCertificate();

@@ -11,8 +11,10 @@ static void addBlockOptions(Command &command, Options &block, PlanSearchLimits &
   command.option("file", block.file, "A .dnn file with a `jobs` block, to be scheduled on its cluster");
   command.option("--jobs", block.elaborate.jobs, "Which `jobs` block, where a file has several");
   command.option("--target", block.elaborate.target, "The cluster (overrides the file), as of accord compile");
-  command.option("-o,--output", block.output,
-                 "Folder for jobs.json, jobs.csv, trace.json, report.html, certificate/ (default: out)");
+  command.option(
+      "-o,--output", block.output,
+      "Folder for jobs.json, jobs.csv, trace.json, report.html, certificate/ (default: out); with --simulate "
+      "for simulation.json, simulation.txt, report.html and schedule.csv (default: none)");
   command.option("--after", goOn.after, "Folder of the plan that runs: what is left of it is planned again");
   command.option("--at", goOn.at, "With --after: now, on the clock of the block, 3h for example");
   command.option("--events", goOn.events, "With --after: a .json file with what did not go as planned");
@@ -28,6 +30,7 @@ static const CommandEntry kEntry(
       auto block = Command::values<Options>();
       auto limits = Command::values<PlanSearchLimits>();
       auto goOn = Command::values<GoOnOptions>();
+      block->output.clear(); // a simulation writes no folder unless it is asked to
       addBlockOptions(command, *block, *limits, *goOn);
       command.option("--simulate", options->trace,
                      "A workload of Pollux (.csv), a trace of Gavel, or a log of jobs: which jobs arrive when");
@@ -116,7 +119,7 @@ static const CommandEntry kEntry(
       command.example(
           "accord jobs examples/13-night/night.dnn -o out/\n"
           "         accord jobs examples/13-night/night.dnn --after out/ --at 3h --events events.json -o out2/\n"
-          "         accord jobs --simulate workload-1.csv --profiles traces --servers 16x4\n"
+          "         accord jobs --simulate workload-1.csv --profiles traces --servers 16x4 -o out/\n"
           "         accord jobs --simulate max_min_fairness.trace --profiles "
           "physical_cluster_throughputs.json --servers v100=8x1,p100=16x1,k80=24x1\n"
           "Policies differ in what they know of the jobs; the table says it of each. "
@@ -135,7 +138,13 @@ static const CommandEntry kEntry(
           return refuse(Code::BadCommandLine, "--after goes on with a 'jobs' block, not with a simulation",
                         options->json, "jobs");
         block->json = options->json;
-        return block->file.empty() ? simulateJobs(*options) : scheduleJobs(*block, *limits, *goOn);
+        if (block->file.empty()) {
+          options->output = block->output;
+          return simulateJobs(*options);
+        }
+        if (block->output.empty())
+          block->output = Options().output;
+        return scheduleJobs(*block, *limits, *goOn);
       });
     });
 

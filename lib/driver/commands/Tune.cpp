@@ -55,10 +55,11 @@ static const CommandEntry kEntry(
                   "random; "
                   "'all' for all that there are")
           .commaSeparated();
-      command.option("-o,--output", options->output,
-                     "Folder for tune.json, tune.txt, trials.csv and optuna.log, of a server servers.json, servers.txt "
-                     "and intervals.csv; "
-                     "of programs also for their trials or record, from which an interrupted tuning goes on");
+      command.option(
+          "-o,--output", options->output,
+          "Folder for tune.json, tune.txt, report.html, trials.csv and optuna.log, of a server servers.json, "
+          "servers.txt and intervals.csv; "
+          "of programs also for their trials or record, from which an interrupted tuning goes on");
       addJson(command, options->json);
       command.example(
           "accord tune examples/19-tune/spirals.dnn --table examples/19-tune/trials.csv --devices 4 -o out/\n"

@@ -1,4 +1,5 @@
 #include "lib/driver/simulation/Jobs.h"
+#include "lib/driver/AnswerFolder.h"
 #include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/simulation/JobsReplay.h"
@@ -39,6 +40,8 @@ public:
     if (options.curve)
       report.addRegrets();
     if (!options.schedule.empty() && !writeFile(diags, options.schedule, simulationCsv(report)))
+      return finish(diags, kWrongInput, options.json, "jobs");
+    if (!options.output.empty() && !AnswerFolder(diags, options.output).write(filesOf(report)).commit())
       return finish(diags, kWrongInput, options.json, "jobs");
     if (options.json)
       standardOutput() << jsonText(simulationJson(report)) << "\n";

@@ -13,6 +13,7 @@ struct JobsOptions {
   std::vector<std::string> policies;
   std::optional<double> round, restart; ///< seconds
   std::string schedule;                 ///< a .csv file to write, or ""
+  std::string output;                   ///< a folder to write, or ""
   unsigned seeds = 1;                   ///< simulations of each policy, with seeds from 0
   unsigned draw = 0;                    ///< jobs that each seed draws from the trace; 0: the trace as it is
   double load = 1;                      ///< with `draw`: how many times as often they arrive
@@ -42,7 +43,8 @@ std::vector<std::string> jobPolicies();
 /// prints how it went. Exit status: 0, 1 the input is wrong.
 int trainActorOnJobs(const JobsOptions &options);
 
-/// Replays the trace under each policy and prints a table or a document. Exit status: 0, 1 the input is wrong.
+/// Replays the trace under each policy, prints a table or a document, and writes the folder of the answer if asked.
+/// Exit status: 0, 1 the input is wrong.
 int simulateJobs(const JobsOptions &options);
 
 } // namespace accord

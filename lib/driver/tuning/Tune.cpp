@@ -477,7 +477,39 @@ private:
     out.seconds = mean(seconds), out.value = mean(values);
     const SeedMean ratio = mean(ratios);
     out.change = {std::expm1(ratio.mean), std::expm1(ratio.low), std::expm1(ratio.high)};
+    for (double time : progressTimes(runs)) {
+      values.clear();
+      for (const SeedRun &run : runs)
+        values.push_back(bestUntil(run.result, time));
+      const auto made = jobs::bootstrapInterval(values, 0.95, 2000);
+      out.progress.push_back({time, {made.mean, made.low, made.high}});
+    }
     return out;
+  }
+
+  /// At which times the best values of seeds are averaged: evenly by ratio, from when on all of them have a value to
+  /// the end of the last one. None where a seed has no value.
+  static std::vector<double> progressTimes(const std::vector<SeedRun> &runs) {
+    constexpr int kTimes = 24;
+    double from = 0, until = 0;
+    for (const SeedRun &run : runs) {
+      if (run.result.incumbents.empty())
+        return {};
+      from = std::max(from, run.result.incumbents.front().time), until = std::max(until, run.seconds);
+    }
+    std::vector<double> times;
+    for (int i = 0; i < kTimes && until > from && from > 0; ++i)
+      times.push_back(i + 1 < kTimes ? from * std::pow(until / from, static_cast<double>(i) / (kTimes - 1)) : until);
+    return times;
+  }
+
+  /// The last of the incumbents at a time, which is not before the first.
+  static double bestUntil(const TuningResult &result, double time) {
+    double value = result.incumbents.front().value;
+    for (const Incumbent &one : result.incumbents)
+      if (one.time <= time)
+        value = one.value;
+    return value;
   }
 
   // ---- Programs

@@ -1,7 +1,9 @@
 #include "lib/jobs/output/SimulationOutput.h"
+#include "lib/report/ReportPage.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/Csv.h"
 #include "lib/support/documents/Fields.h"
+#include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/TextTable.h"
 #include <algorithm>
 #include <cmath>
@@ -394,6 +396,36 @@ std::string simulationCsv(const SimulationReport &report) {
                           devicesOf(span.placement), report.cluster.types[type], servers);
     }
   return text;
+}
+
+std::string simulationPage(const SimulationReport &report, const llvm::json::Value &document) {
+  constexpr int kShares = 50;
+  llvm::json::Object data = *document.getAsObject();
+  llvm::json::Array &policies = *data["policies"].getAsArray();
+  for (size_t p = 0; p < report.policies.size(); ++p) {
+    // Of the jobs the page has the quantiles of their times alone.
+    std::vector<double> times;
+    for (const JobReport &job : report.policies[p].jobs)
+      times.push_back(job.completion - job.arrival);
+    std::ranges::sort(times);
+    llvm::json::Array quantiles;
+    for (int i = 0; i <= kShares && !times.empty(); ++i)
+      quantiles.push_back(
+          times[std::max<size_t>((times.size() * static_cast<size_t>(i) + kShares - 1) / kShares, 1) - 1]);
+    llvm::json::Object &policy = *policies[p].getAsObject();
+    policy.erase("jobs");
+    policy["quantiles_s"] = std::move(quantiles);
+  }
+  data["jobs"] = report.policies.empty() ? 0 : static_cast<int64_t>(report.policies.front().jobs.size());
+  return pageOf(Page::Simulation, "policies on " + report.trace, jsonText(document) + "\n", std::move(data));
+}
+
+AnswerFiles filesOf(const SimulationReport &report) {
+  const llvm::json::Value document = simulationJson(report);
+  return {{"simulation.json", jsonText(document) + "\n"},
+          {"simulation.txt", simulationText(report, TextStyle())},
+          {"report.html", simulationPage(report, document)},
+          {"schedule.csv", simulationCsv(report)}};
 }
 
 } // namespace accord::jobs

@@ -3,6 +3,7 @@
 #include "lib/jobs/bandit/RegretCurve.h"
 #include "lib/jobs/problem/Cluster.h"
 #include "lib/jobs/simulate/Seeds.h"
+#include "lib/support/documents/AnswerFile.h"
 #include "lib/support/documents/TextStyle.h"
 #include "llvm/Support/JSON.h"
 #include <cstdint>
@@ -93,5 +94,12 @@ std::string simulationText(const SimulationReport &report, const TextStyle &styl
 
 /// policy,job,start_s,end_s,devices,type,servers: a row for each time that a job holds the same devices.
 std::string simulationCsv(const SimulationReport &report);
+
+/// report.html: each policy against the reference and its mean, with intervals; regrets with bands; how many jobs are
+/// complete within a time. `document` is `simulationJson`, whose SHA-256 the page states.
+std::string simulationPage(const SimulationReport &report, const llvm::json::Value &document);
+
+/// simulation.json, simulation.txt, report.html, and the CSV as schedule.csv.
+AnswerFiles filesOf(const SimulationReport &report);
 
 } // namespace accord::jobs

@@ -1,9 +1,9 @@
 // Charts of mined designs: the front, the search's convergence, the sensitivity of each choice.
 const series = ["forward", "data_gradient", "weight_gradient", "update", "communication", "buffers", "recompute", "temporaries"];
 
-/// A scale of an axis: of logarithms where the numbers differ tenfold.
-function axis(values, from, to) {
-  const low = Math.min(...values), high = Math.max(...values), log = low > 0 && high / low > 10;
+/// A scale of an axis: of logarithms where the numbers differ tenfold, unless it is to be `linear`.
+function axis(values, from, to, linear = false) {
+  const low = Math.min(...values), high = Math.max(...values), log = !linear && low > 0 && high / low > 10;
   const f = log ? Math.log10 : v => v, a = f(low), b = f(high), pad = (b - a || Math.abs(b) * 0.1 || 1) * 0.06;
   const start = log ? a - pad : Math.max(low >= 0 ? 0 : -Infinity, a - pad), end = b + pad, ticks = [];
   if (log) {
@@ -26,14 +26,14 @@ function frame(W, H, box, x, y, names, show, label) {
   return root;
 }
 
-/// Points {x, y, heat, title, rows, here, other, faint}; heat from 0 to 1 or undefined. `limits`: {at, isMaximum, text} of x.
-function drawDesigns(points, names, show, higher, host, tip, limits = []) {
-  fluid(host, width => designsOf(points, names, show, higher, host, tip, limits, width), 300, 940);
+/// Points {x, y, heat, title, rows, here, other, faint}; heat from 0 to 1 or undefined. `limits`: {at, isMaximum, text} of x; y is `linear`.
+function drawDesigns(points, names, show, higher, host, tip, limits = [], linear = false) {
+  fluid(host, width => designsOf(points, names, show, higher, host, tip, limits, width, linear), 300, 940);
 }
-function designsOf(points, names, show, higher, host, tip, limits, W) {
+function designsOf(points, names, show, higher, host, tip, limits, W, linear) {
   const H = Math.round(Math.max(300, Math.min(380, W * 0.5))), box = { left: 84, right: 22, top: 14, bottom: 44 };
   const xs = points.map(p => p.x), far = Math.max(...xs), near = Math.min(...xs), drawn = limits.filter(l => l.at <= far * 1.5 && l.at >= near / 1.5);
-  const x = axis(xs.concat(drawn.map(l => l.at)), box.left, W - box.right), y = axis(points.map(p => p.y), H - box.bottom, box.top);
+  const x = axis(xs.concat(drawn.map(l => l.at)), box.left, W - box.right), y = axis(points.map(p => p.y), H - box.bottom, box.top, linear);
   const root = frame(W, H, box, x, y, names, show, `${points.length} designs by ${names[0]} and ${names[1]}`);
   for (const l of drawn) {
     const at = x.at(l.at), from = l.isMaximum ? at : box.left, to = l.isMaximum ? W - box.right : at, inside = at > W - box.right - 130;

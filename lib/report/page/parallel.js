@@ -1,12 +1,12 @@
 // Parallel coordinates (Inselberg, 1985): an axis for each parameter and each figure, a line for each design.
 
-/// Axes {name, values} of words, or {name, number, show} of figures: `number(design)`, null where there is none. Designs
+/// Axes {name, values} of words, or {name, number, show, linear} of figures: `number(design)`, null where there is none. Designs
 /// {title, rows, heat, best, of}: `of(axis)` is the position among the words. Calls `selected(designs)` whenever what is
-/// kept by the axes changes.
+/// kept by the axes changes. `what` the lines are is said to readers of the screen.
 class Parallel {
-  constructor(axes, designs, host, tip, selected) {
+  constructor(axes, designs, host, tip, selected, what = "designs") {
     host.style.setProperty("--faintness", Math.max(0.25, Math.min(0.7, 40 / designs.length)));
-    Object.assign(this, { axes, designs, host, tip, selected, kept: axes.map(() => null), shown: null });
+    Object.assign(this, { axes, designs, host, tip, selected, what, kept: axes.map(() => null), shown: null });
     fluid(host, width => this.draw(width), Math.max(300, axes.length * 78), 1460);
     this.select();
   }
@@ -16,10 +16,10 @@ class Parallel {
     this.scales = this.axes.map(a => {
       if (a.values) return { at: v => (a.values.length > 1 ? this.bottom - (v * (this.bottom - top)) / (a.values.length - 1) : (top + this.bottom) / 2) };
       const all = this.designs.map(a.number).filter(v => v !== null && isFinite(v));
-      return all.length ? axis(all, this.bottom, top) : { at: () => this.bottom, ticks: [] };
+      return all.length ? axis(all, this.bottom, top, a.linear) : { at: () => this.bottom, ticks: [] };
     });
     for (const d of this.designs) d.ys = this.axes.map((a, i) => { const v = a.values ? d.of(a) : a.number(d); return v === null || v === undefined || !isFinite(v) ? null : this.scales[i].at(v); });
-    const root = (this.root = svg("svg", { viewBox: `0 0 ${W} ${H}`, width: W, height: H, role: "group", "aria-label": `${this.designs.length} designs over ${this.axes.length} axes` }));
+    const root = (this.root = svg("svg", { viewBox: `0 0 ${W} ${H}`, width: W, height: H, role: "group", "aria-label": `${this.designs.length} ${this.what} over ${this.axes.length} axes` }));
     for (const d of [...this.designs].sort((a, b) => Number(!!a.best) - Number(!!b.best) || b.heat - a.heat)) {
       const points = d.ys.map((y, i) => (y === null ? null : `${this.xs[i].toFixed(1)},${y.toFixed(1)}`)).filter(p => p);
       if (points.length === 1) points.push(`${(this.xs[0] + 14).toFixed(1)},${points[0].split(",")[1]}`);

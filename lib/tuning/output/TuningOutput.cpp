@@ -5,6 +5,8 @@
 #include "lib/support/documents/SummaryLines.h"
 #include "lib/tuning/output/OptunaJournal.h"
 #include "lib/tuning/output/PriceOutput.h"
+#include "lib/tuning/output/TuningPage.h"
+#include "lib/tuning/solve/ParameterImportance.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -157,6 +159,40 @@ void describeMean(JsonFields &f, SeedMean &mean) {
   f.field("mean", mean.mean, kAnyNumber).field("low", mean.low, kAnyNumber).field("high", mean.high, kAnyNumber);
 }
 
+/// Shares of the hyper-parameters at a rung, with their names.
+struct ImportanceView {
+  struct Share {
+    std::string name;
+    ParameterShare of;
+  };
+  int64_t unit = 0, trials = 0;
+  std::vector<Share> parameters;
+};
+
+std::vector<ImportanceView> importanceOf(const TuningReport &report) {
+  std::vector<ImportanceView> out;
+  for (const RungImportance &rung : parameterImportance(report.problem, report.result)) {
+    ImportanceView &view = out.emplace_back(ImportanceView{rung.unit, rung.trials, {}});
+    for (size_t p = 0; p < rung.parameters.size(); ++p)
+      view.parameters.push_back({report.problem.space[p].name, rung.parameters[p]});
+  }
+  return out;
+}
+
+void describeImportance(JsonFields &f, ImportanceView &view) {
+  f.about("whose values are compared, of so many trials")
+      .field("unit", view.unit, kFromOne)
+      .field("trials", view.trials, kFromOne)
+      .field("parameters", view.parameters, [](JsonFields &g, ImportanceView::Share &one) {
+        g.field("name", one.name)
+            .about("of the variance of the ranks of values that it explains alone; below 0 is chance")
+            .field("share", one.of.share, kAnyNumber)
+            .about("interval of 95 %; above 0: it is shown to matter")
+            .field("low", one.of.low, kAnyNumber)
+            .field("high", one.of.high, kAnyNumber);
+      });
+}
+
 std::string percent(double share) { return fmt::format("{:+.1f} %", 100 * share); }
 std::string seconds(double value) {
   return value >= 7200 ? fmt::format("{:.2f} h", value / 3600) : fmt::format("{:.4g} s", value);
@@ -268,6 +304,7 @@ void describe(JsonFields &f, SeedMean &mean) { describeMean(f, mean); }
 
 void describe(JsonFields &f, TuningReport &report) {
   static constexpr StringRef kStatus[] = {"ended", "reached", "stopped", "infeasible"};
+  std::vector<ImportanceView> importance = f.writes() ? importanceOf(report) : std::vector<ImportanceView>();
   f.head("tune", kStatus[static_cast<size_t>(report.status)], kStatus)
       .about(
           "whether all trials ended, the target was reached, somebody stopped the tuning, or no configuration of the "
@@ -297,6 +334,9 @@ void describe(JsonFields &f, TuningReport &report) {
       .about("of a population: with which hyper-parameters the best value came about")
       .computedIf(
           report.problem.population.has_value(), "schedule", [&] { return scheduleOf(report.result); }, describeStep)
+      .about("at each rung that enough trials came to: what each hyper-parameter explains of the differences of trials")
+      .computedIf(
+          !importance.empty(), "importance", [&] { return importance; }, describeImportance)
       .about("what the cost model says of configurations")
       .maybe("prices", report.prices)
       .field("seeds", report.seeds, kFromOne)
@@ -312,7 +352,11 @@ void describe(JsonFields &f, TuningReport &report) {
                    .field("busy", one.busy, kShare)
                    .field("reached", one.reached)
                    .about("of the time of the first against this one's, paired: -0.3 is 30 % shorter")
-                   .field("change", one.change, describeMean);
+                   .field("change", one.change, describeMean)
+                   .about("the best value so far, from when on all seeds have one")
+                   .maybe("progress", one.progress, [](JsonFields &h, ProgressPoint &point) {
+                     h.field("time_s", point.time).field("value", point.value, describeMean);
+                   });
              })
       .field("assumptions", report.assumptions);
 }
@@ -425,8 +469,10 @@ AnswerFiles filesOf(const TuningReport &report) {
     }
     table += "\n";
   }
-  return {{kTuningFile, jsonText(toDocument(report)) + "\n"},
+  const json::Value document = toDocument(report);
+  return {{kTuningFile, jsonText(document) + "\n"},
           {"tune.txt", tuningText(report, TextStyle())},
+          {"report.html", tuningPage(report, document)},
           {"trials.csv", std::move(table)},
           {kJournalFile, optunaJournal(report)}};
 }

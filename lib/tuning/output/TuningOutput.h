@@ -12,6 +12,12 @@ struct SeedMean {
   double mean = 0, low = 0, high = 0;
 };
 
+/// The best value so far at a time, over the seeds.
+struct ProgressPoint {
+  double time = 0;
+  SeedMean value;
+};
+
 /// One way to tune, over the seeds of a comparison.
 struct ComparedTuning {
   std::string name;
@@ -22,6 +28,7 @@ struct ComparedTuning {
   double busy = 0;     ///< share of the devices that were in use, mean
   int64_t reached = 0; ///< seeds that reached the target
   SeedMean change;     ///< of the seconds of the tuning itself against this way's, paired: -0.3 is 30 % shorter
+  std::vector<ProgressPoint> progress = {}; ///< from when on all seeds have a value
 };
 
 struct TuningReport {
@@ -43,8 +50,8 @@ void describe(JsonFields &f, TuningReport &report);
 Result<TuningReport> tuningFromDocument(llvm::StringRef text, const std::string &file);
 
 std::string tuningText(const TuningReport &report, const TextStyle &style);
-/// tune.json, tune.txt, a study of Optuna, and trials.csv: a table of the trials that can be tuned on again, but for
-/// those of a population, which has the columns `origin` and `origin_unit`.
+/// tune.json, tune.txt, report.html, a study of Optuna, and trials.csv: a table of the trials that can be tuned on
+/// again, but for those of a population, which has the columns `origin` and `origin_unit`.
 AnswerFiles filesOf(const TuningReport &report);
 constexpr const char *kTuningFile = "tune.json";
 

@@ -620,7 +620,7 @@ def jobs(
     file: A .dnn file with a `jobs` block, to be scheduled on its cluster
     jobs: Which `jobs` block, where a file has several
     target: The cluster (overrides the file), as of accord compile
-    out: Folder for jobs.json, jobs.csv, trace.json, report.html, certificate/ (default: out)
+    out: Folder for jobs.json, jobs.csv, trace.json, report.html, certificate/ (default: out); with --simulate for simulation.json, simulation.txt, report.html and schedule.csv (default: none)
     after: Folder of the plan that runs: what is left of it is planned again
     at: With --after: now, on the clock of the block, 3h for example
     events: With --after: a .json file with what did not go as planned
@@ -1216,7 +1216,7 @@ def tune(
     seed: Of what is drawn at random (default: 1)
     seeds: With --table: tunings with so many seeds, with intervals of 95 %
     compare_: With --seeds: other ways to tune, as in random/fixed:1 or density/fixed:2, of a server unsafe or random; 'all' for all that there are
-    out: Folder for tune.json, tune.txt, trials.csv and optuna.log, of a server servers.json, servers.txt and intervals.csv; of programs also for their trials or record, from which an interrupted tuning goes on
+    out: Folder for tune.json, tune.txt, report.html, trials.csv and optuna.log, of a server servers.json, servers.txt and intervals.csv; of programs also for their trials or record, from which an interrupted tuning goes on
     """
     options: Options = {
         "--tuning": tuning,

@@ -5,7 +5,7 @@ from typing import Dict, List, Literal, Optional
 from ..answer import Answer
 from ..record import Record, key
 
-__all__ = ["Broken", "Change", "Compared", "Incumbent", "Inference", "Origin", "Passed", "Population", "Prices", "Problem", "Report", "Scale", "Schedule", "Segment", "Space", "TimeS", "Training", "Trial", "TrialEntry", "Tune", "Value", "Width"]
+__all__ = ["Broken", "Change", "Compared", "Importance", "Incumbent", "Inference", "Origin", "Parameter", "Passed", "Population", "Prices", "Problem", "Progress", "Report", "Scale", "Schedule", "Segment", "Space", "TimeS", "Training", "Trial", "TrialEntry", "Tune", "Value", "Width"]
 
 
 class Value(Record):
@@ -32,6 +32,13 @@ class Change(Record):
     mean: float = key()
 
 
+class Progress(Record):
+    """An object of the document."""
+
+    value: Value = key()
+    time_s: float = key("", "s")
+
+
 class Compared(Record):
     """An object of the document."""
 
@@ -40,9 +47,27 @@ class Compared(Record):
     time_s: TimeS = key("until the target is reached, or the tuning ends")
     busy: float = key()
     change: Change = key("of the time of the first against this one's, paired: -0.3 is 30 % shorter")
+    progress: Optional[List[Progress]] = key("the best value so far, from when on all seeds have one")
     reached: int = key()
     trials: float = key()
     units: float = key()
+
+
+class Parameter(Record):
+    """An object of the document."""
+
+    name: str = key()
+    high: float = key()
+    low: float = key("interval of 95 %; above 0: it is shown to matter")
+    share: float = key("of the variance of the ranks of values that it explains alone; below 0 is chance")
+
+
+class Importance(Record):
+    """An object of the document."""
+
+    unit: int = key("whose values are compared, of so many trials")
+    parameters: List[Parameter] = key()
+    trials: int = key()
 
 
 class Incumbent(Record):
@@ -138,6 +163,7 @@ class Space(Record):
     name: str = key()
     kind: Literal["real", "integer", "choice"] = key()
     choices: List[str] = key()
+    from_: Optional[int] = key("units behind which it begins to act; absent: it acts from the start", name="from")
     log: bool = key()
     max: float = key()
     min: float = key()
@@ -155,6 +181,7 @@ class Problem(Record):
 
     name: str = key()
     objective: str = key("as the program calls it")
+    branches: int = key("where hyper-parameters act later: so many trials go on from one state")
     devices: int = key()
     devices_per_node: int = key()
     first: List[List[float]] = key("configurations that were proposed before all others")
@@ -248,6 +275,7 @@ class Tune(Answer):
     compared: List[Compared] = key("other ways to tune, over the seeds")
     device_s: float = key("", "s")
     ended_by: Literal["ended", "reached", "stopped", "infeasible"] = key("whether all trials ended, the target was reached, somebody stopped the tuning, or no configuration of the space keeps its limits")
+    importance: Optional[List[Importance]] = key("at each rung that enough trials came to: what each hyper-parameter explains of the differences of trials")
     incumbents: List[Incumbent] = key("each better than the one before")
     prices: Optional[Prices] = key("what the cost model says of configurations")
     problem: Problem = key()
