@@ -38,6 +38,7 @@ WRONG = [
     ("list", "entries.0.kind", "job"),
     ("manifest", "files.0.sha256", "0x12"),
     ("mine", "sensitivity.0.choices.0.chosen", False),
+    ("noise", "command", "estimate"),
     ("operations", "command", "estimate"),
     ("partition", "objective.unit", "period"),
     ("placement", "tensor_parallel", 0),
