@@ -158,11 +158,12 @@ Result<void> EngineTrials::endEarlierPrograms() {
 }
 
 /// Units count as samples. Speeds are those that the tuning states for numbers of whole devices.
-TaskWork EngineTrials::workOf(const Course &course, int64_t until) const {
+TaskWork EngineTrials::workOf(const Course &course, int64_t from, int64_t until) const {
   const tuning::TuningProblem &problem = *request_.problem;
   TaskWork work{.samples = static_cast<double>(until), .restart = problem.restart};
   const auto missing = std::ranges::find_if(course.values, [](const auto &one) { return !one.has_value(); });
-  work.done = std::min(work.samples, static_cast<double>(missing - course.values.begin()));
+  // What it has inherited has no values of its own.
+  work.done = std::min(work.samples, static_cast<double>(std::max(from, missing - course.values.begin())));
   for (const tuning::Width &width : problem.widths)
     if (width.slots >= problem.slotsPerDevice)
       work.rates[width.slots / problem.slotsPerDevice] = width.speed / problem.unitSeconds;
@@ -349,7 +350,7 @@ Result<void> EngineTrials::start(const tuning::Segment &segment, const tuning::C
                       {"ACCORD_VALUES", fs::absolute(folder + "/values").string()},
                       {"ACCORD_UNITS", std::to_string(until)}};
   task.batch.torchrun = false, task.batch.exclusive = false;
-  task.work = workOf(course, until);
+  task.work = workOf(course, segment.from, until);
   ACCORD_TRY(id, engine_->submit(task));
   (void)id;
   course.task = task.name;

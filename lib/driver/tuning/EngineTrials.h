@@ -70,8 +70,8 @@ private:
   std::string folderOf(unsigned trial) const;
   std::string keptFolder(unsigned trial, int64_t unit) const;
   Result<void> copyStanding(const tuning::Origin &origin, const std::string &to, const std::string &what);
-  /// What a trial does until a unit, for engines that plan by themselves.
-  service::TaskWork workOf(const Course &course, int64_t until) const;
+  /// What a trial does from a unit until another one, for engines that plan by themselves.
+  service::TaskWork workOf(const Course &course, int64_t from, int64_t until) const;
   Result<void> endEarlierPrograms();
   void stopAll();
   void readValues(unsigned trial);
