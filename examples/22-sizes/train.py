@@ -95,6 +95,8 @@ class Perceptron:
 
 
 def main():
+    if os.environ.get("NODE_RANK", os.environ.get("SLURM_NODEID", "0")) != "0":
+        return  # a trial on several nodes: this network is too small to be divided, so the first one trains
     with open(os.environ["ACCORD_CONFIGURATION"], encoding="utf-8") as file:
         chosen = json.load(file)
     folder = os.environ["ACCORD_TRIAL_FOLDER"]

@@ -148,9 +148,13 @@ std::vector<RungImportance> parameterImportance(const TuningProblem &problem, co
         configurations.push_back(trial.configuration), values.push_back(found->value);
     }
     before = rung;
-    if (values.size() >= kMinImportanceTrials)
-      out.push_back({rung, static_cast<int64_t>(values.size()),
-                     explainedShares(problem.space, configurations, ranksOf(problem, values))});
+    if (values.size() < kMinImportanceTrials)
+      continue;
+    out.push_back({rung, static_cast<int64_t>(values.size()),
+                   explainedShares(problem.space, configurations, ranksOf(problem, values))});
+    for (size_t p = 0; p < problem.space.size(); ++p)
+      if (problem.space[p].from >= rung) // what it seems to explain is chance
+        out.back().parameters[p] = {};
   }
   return out;
 }

@@ -13,7 +13,7 @@ namespace accord::tuning {
 
 /// Of one hyper-parameter. A share below 0 is chance, and all that is said of it is its interval.
 struct ParameterShare {
-  double share = 0;         ///< of the variance; 0 where its values or all responses are alike
+  double share = 0;         ///< of the variance; 0 where its values or all responses are alike, or before it acts
   double low = 0, high = 0; ///< interval of 95 %
   bool isShown() const { return low > 0; }
 };
@@ -38,7 +38,8 @@ std::vector<ParameterShare> explainedShares(const SearchSpace &space, const std:
 
 /// At each rung that `kMinImportanceTrials` trials came to. Responses are ranks of the values there, of which those of
 /// trainings that diverged are the worst: a few bad values then count no more than others. Trials that failed have no
-/// value, and a branch counts at rungs that it came to itself. Empty for a population, whose hyper-parameters change
+/// value, and a branch counts at rungs that it came to itself, as one of its own: its interval does not know that it
+/// shares units with others. Empty for a population, whose hyper-parameters change
 /// while trainings run.
 std::vector<RungImportance> parameterImportance(const TuningProblem &problem, const TuningResult &result);
 

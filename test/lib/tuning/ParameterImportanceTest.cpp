@@ -122,6 +122,9 @@ TEST(ParameterImportance, ComparesRanksAtEachRung) {
         report.value = -std::sqrt(report.value);
   problem.maximizes = true;
   EXPECT_EQ(parameterImportance(problem, result)[0].parameters[0].share, found[0].parameters[0].share);
+  problem.space[0].from = 1; // it acts behind the first rung alone
+  EXPECT_EQ(parameterImportance(problem, result)[0].parameters[0].high, 0);
+  EXPECT_NE(parameterImportance(problem, result)[1].parameters[0].share, 0);
   problem.population.emplace();
   EXPECT_TRUE(parameterImportance(problem, result).empty());
 }
