@@ -201,11 +201,6 @@ std::string interval(const SeedMean &mean, const std::function<std::string(doubl
   return fmt::format("{} ({} .. {})", text(mean.mean), text(mean.low), text(mean.high));
 }
 
-const char *wordOf(Trial::State state) {
-  static constexpr const char *kWords[] = {"paused", "complete", "diverged", "failed", "stopped", "replaced"};
-  return kWords[static_cast<size_t>(state)];
-}
-
 /// Beside a configuration in base terms: what its program got.
 void addPassedLine(SummaryLines &lines, const Trial &trial) {
   if (!trial.passed.empty())
@@ -396,7 +391,7 @@ std::string tuningText(const TuningReport &report, const TextStyle &style) {
   std::string states;
   for (size_t i = 0; i < count.size(); ++i)
     if (count[i])
-      states += fmt::format("{}{} {}", states.empty() ? "" : ", ", count[i], wordOf(static_cast<Trial::State>(i)));
+      states += fmt::format("{}{} {}", states.empty() ? "" : ", ", count[i], kTrialStates[i]);
   const auto begun = result.trials.size() - size_t(std::ranges::count_if(result.trials, [](const Trial &one) {
                        return one.origin.has_value(); // these began with the units of others
                      }));

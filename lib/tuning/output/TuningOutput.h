@@ -42,6 +42,9 @@ struct TuningReport {
   std::vector<ComparedTuning> compared; ///< the tuning itself first; empty: nothing was compared
 };
 
+/// Words for states of trials, in their order.
+constexpr const char *kTrialStates[] = {"paused", "complete", "diverged", "failed", "stopped", "replaced"};
+
 void describe(JsonFields &f, SeedMean &mean);
 /// All of a report.
 void describe(JsonFields &f, TuningReport &report);

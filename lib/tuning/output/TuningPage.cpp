@@ -9,8 +9,6 @@ using namespace llvm;
 namespace accord::tuning {
 namespace {
 
-constexpr const char *kStates[] = {"paused", "complete", "diverged", "failed", "stopped", "replaced"};
-
 /// Trials with a value, the best first.
 std::vector<unsigned> byValue(const TuningReport &report) {
   const std::vector<Trial> &trials = report.result.trials;
@@ -75,10 +73,10 @@ json::Object countsOf(const TuningReport &report) {
   const TuningResult &result = report.result;
   const bool isPopulation = report.problem.population.has_value();
   json::Object states;
-  for (size_t i = 0; i < std::size(kStates); ++i)
+  for (size_t i = 0; i < std::size(kTrialStates); ++i)
     if (const auto count =
             std::ranges::count_if(result.trials, [&](const Trial &one) { return static_cast<size_t>(one.state) == i; }))
-      states[kStates[i]] = static_cast<int64_t>(count);
+      states[kTrialStates[i]] = static_cast<int64_t>(count);
   return json::Object{
       {"trials", static_cast<int64_t>(result.trials.size())},
       {"whole", std::ranges::count_if(result.trials, [&](const Trial &one) { return !isPopulation || !one.origin; })},
